@@ -1,15 +1,12 @@
-# The front door. Each target does all that it needs; see CONTRIBUTING.md for working with CMake directly.
+# The front door. Each target does all that it needs; CONTRIBUTING.md tells how to work with CMake directly.
 
-BUILD := build
 JOBS := $(shell nproc 2>/dev/null || echo 2)
-# Ninja where it is there, else make. Asked when used, since bootstrap may just have installed it.
-CONFIGURE = cmake $(if $(shell command -v ninja),,-G "Unix Makefiles") --preset
 
 .PHONY: release demo test bench lint format clean help
 
-release: ## the libraries and the program, in build/release/
+release: ## the libraries, the program and the examples, in build/release/ (the default)
 	@scripts/bootstrap.sh build
-	@$(CONFIGURE) release
+	@scripts/configure.sh release
 	@cmake --build --preset release -j $(JOBS)
 
 demo: release ## run the orrery: a scene, a plugin, a picture
@@ -17,23 +14,23 @@ demo: release ## run the orrery: a scene, a plugin, a picture
 
 test: ## all tests, under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/bootstrap.sh build test
-	@$(CONFIGURE) dev
+	@scripts/configure.sh dev
 	@cmake --build --preset dev -j $(JOBS)
 	@ctest --preset dev -j $(JOBS)
 
 bench: release ## all benchmarks, each beside its hand-written C
-	@$(BUILD)/release/mica bench
+	@build/release/mica bench
 
-lint: ## clang-tidy, cppcheck and the format
+lint: ## clang-tidy, cppcheck, the format, the order of the folders, headers on their own
 	@scripts/bootstrap.sh build test lint
-	@scripts/lint.sh
+	@scripts/lint.sh all
 
 format: ## format all sources in place
 	@scripts/bootstrap.sh lint
 	@scripts/list-sources.sh | xargs clang-format -i
 
 clean: ## remove everything that was built
-	@rm -rf $(BUILD)
+	@rm -rf build
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1: /p' Makefile

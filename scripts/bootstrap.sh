@@ -26,7 +26,6 @@ for purpose in "$@"; do
     case $purpose in
     build)
         need cmake "describes the build (3.25 or newer)" have_cmake
-        need ninja-build "runs the build" have ninja
         need pkg-config "finds libraries" have pkg-config
         need gcc "compiles C" have cc
         need libc6-dev "headers of the C library" test -e /usr/include/stdio.h

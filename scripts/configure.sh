@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Configures a preset: with the generator that its folder has already, else with Ninja where it is there, else with make.
+# Usage: configure.sh PRESET [CMAKE-ARGUMENT...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=$1
+shift
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "build/$preset/CMakeCache.txt" 2>/dev/null || true)
+if [ -z "$generator" ]; then
+    generator='Unix Makefiles'
+    ! command -v ninja >/dev/null || generator=Ninja
+fi
+exec cmake --preset "$preset" -G "$generator" --log-level=WARNING "$@"
