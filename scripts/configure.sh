@@ -6,9 +6,14 @@ cd "$(dirname "$0")/.."
 
 preset=$1
 shift
-generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "build/$preset/CMakeCache.txt" 2>/dev/null || true)
+folder=build/$preset
+mkdir -p "$folder"
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
 if [ -z "$generator" ]; then
     generator='Unix Makefiles'
     ! command -v ninja >/dev/null || generator=Ninja
 fi
-exec cmake --preset "$preset" -G "$generator" --log-level=WARNING "$@"
+if ! cmake --preset "$preset" -G "$generator" "$@" >"$folder/configure.log" 2>&1; then
+    cat "$folder/configure.log" >&2
+    exit 1
+fi

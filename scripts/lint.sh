@@ -19,7 +19,7 @@ check_cppcheck() {
 }
 
 check_tidy() {
-    scripts/configure.sh clang >build/tidy-configure.log 2>&1 || { cat build/tidy-configure.log; return 1; }
+    scripts/configure.sh clang || return 1
     # The tool counts, on the error stream, the warnings that it leaves out; those lines are of no use.
     scripts/list-sources.sh | grep -E '^(src|modules|tools|bench|examples)/.*\.c$' |
         xargs -r -n 4 -P "$jobs" clang-tidy --quiet --warnings-as-errors='*' -p build/clang 2>build/tidy-errors.log ||
