@@ -2,6 +2,16 @@
 
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+# Compiler and linker options of an instrumented build; what is linked with its libraries needs them too.
+set(MICA_INSTRUMENTATION "")
+if(MICA_SANITIZE)
+    list(APPEND MICA_INSTRUMENTATION
+        -fsanitize=${MICA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+if(MICA_COVERAGE)
+    list(APPEND MICA_INSTRUMENTATION --coverage)
+endif()
+
 # Gives a target the language level, warnings, visibility and instrumentation of this build.
 function(mica_target_defaults target)
     set_target_properties(${target} PROPERTIES
@@ -11,23 +21,15 @@ function(mica_target_defaults target)
     target_compile_options(${target} PRIVATE
         -Wall -Wextra -Wpedantic -Wshadow -Wconversion
         $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
-        $<$<BOOL:${MICA_WERROR}>:-Werror> -ffp-contract=off)
+        $<$<BOOL:${MICA_WERROR}>:-Werror> -ffp-contract=off ${MICA_INSTRUMENTATION})
+    target_link_options(${target} PRIVATE ${MICA_INSTRUMENTATION})
     # POSIX is asked for by name because the strict C dialect hides it.
     target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
-    if(MICA_SANITIZE)
-        target_compile_options(${target} PRIVATE
-            -fsanitize=${MICA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-        target_link_options(${target} PRIVATE -fsanitize=${MICA_SANITIZE})
-    endif()
     if(MICA_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
         target_compile_definitions(${target} PRIVATE MI_DEBUG=1)
     endif()
     if(MICA_MOVE_ALWAYS)
         target_compile_definitions(${target} PRIVATE MI_MOVE_ALWAYS=1)
-    endif()
-    if(MICA_COVERAGE)
-        target_compile_options(${target} PRIVATE --coverage)
-        target_link_options(${target} PRIVATE --coverage)
     endif()
 endfunction()
 

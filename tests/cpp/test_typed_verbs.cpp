@@ -1,0 +1,167 @@
+// The typed verbs from C++17: the same words as in C, by overloads and templates.
+#include <mica/mica.h>
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+
+MICA_STRUCT(Position, { float x, y, z; });
+MICA_STRUCT(Velocity, { float x, y, z; });
+MICA_STRUCT(Target, { mica_entity who; });
+MICA_TAG(Frozen);
+MICA_ENUM(Phase, {WAXING, FULL, WANING});
+
+int make_world(void **state) {
+    *state = mica_world_create(nullptr);
+    return *state == nullptr ? 1 : 0;
+}
+
+int end_world(void **state) {
+    mica_world_destroy(static_cast<mica_world *>(*state));
+    return 0;
+}
+
+void spawned_values_are_read_back(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity ship =
+        mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Velocity, {4, 5, 6}), mica_tag(Frozen));
+    assert_true(mica_alive(world, ship));
+    const Position *position = mica_get(world, ship, Position);
+    assert_non_null(position);
+    assert_true(position->x == 1 && position->y == 2 && position->z == 3);
+    const Velocity *velocity = mica_get(world, ship, Velocity);
+    assert_non_null(velocity);
+    assert_true(velocity->x == 4 && velocity->y == 5 && velocity->z == 6);
+    assert_true(mica_has(world, ship, Frozen));
+    assert_true(mica_has_all(world, ship, mica_type_of(Position), mica_type_of(Frozen)));
+    assert_false(mica_has_any(world, ship, mica_type_of(Target)));
+}
+
+void set_adds_and_replaces(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity ship = mica_create(world);
+    assert_null(mica_get(world, ship, Position));
+    assert_int_equal(mica_set(world, ship, Position, {1, 2, 3}), MICA_OK);
+    assert_int_equal(mica_set(world, ship, Position, {7, 8, 9}), MICA_OK);
+    assert_true(mica_get(world, ship, Position)->y == 8);
+    const Position other{10, 11, 12};
+    assert_int_equal(mica_set_from(world, ship, Position, &other), MICA_OK);
+    assert_true(mica_get(world, ship, Position)->z == 12);
+    assert_int_equal(mica_set(world, ship, Target, {MICA_NULL}), MICA_OK);
+    assert_true(mica_entity_is_null(mica_get(world, ship, Target)->who));
+    assert_int_equal(mica_set(world, ship, Phase, {WANING}), MICA_OK);
+    assert_int_equal(*mica_get(world, ship, Phase), WANING);
+}
+
+void add_refuses_a_second_one(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity ship = mica_create(world);
+    assert_int_equal(mica_add(world, ship, Frozen), MICA_OK);
+    assert_int_equal(mica_add(world, ship, Frozen), MICA_EXISTS);
+    assert_int_equal(mica_add_value(world, ship, Position, {1, 2, 3}), MICA_OK);
+    assert_int_equal(mica_add_value(world, ship, Position, {4, 5, 6}), MICA_EXISTS);
+    assert_true(mica_get(world, ship, Position)->x == 1);
+    assert_int_equal(mica_remove(world, ship, Frozen), MICA_OK);
+    assert_false(mica_has(world, ship, Frozen));
+}
+
+void a_walk_writes_what_it_matches(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity moving =
+        mica_spawn(world, mica_value_of(Position, {1, 0, 0}), mica_value_of(Velocity, {2, 0, 0}));
+    const mica_entity frozen =
+        mica_spawn(world, mica_value_of(Position, {1, 0, 0}), mica_value_of(Velocity, {2, 0, 0}), mica_tag(Frozen));
+    mica_query *query = mica_query_of(world, mica_write(Position), mica_read(Velocity), mica_without(Frozen));
+    assert_non_null(query);
+    int visited = 0;
+    mica_each (query, it) {
+        Position *position = mica_write_of(it, Position);
+        const Velocity *velocity = mica_read_of(it, Velocity);
+        for (int32_t i = 0; i < it.count; i++) {
+            position[i].x += velocity[i].x;
+            visited++;
+        }
+    }
+    assert_int_equal(visited, 1);
+    assert_true(mica_get(world, moving, Position)->x == 3);
+    assert_true(mica_get(world, frozen, Position)->x == 1);
+}
+
+void a_walk_by_rows_may_destroy_through_commands(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    mica_entity ships[8];
+    Position positions[8];
+    for (int i = 0; i < 8; i++) {
+        positions[i] = Position{static_cast<float>(i), 0, 0};
+    }
+    assert_int_equal(mica_spawn_many(world, 8, ships, mica_column_of(Position, positions)), MICA_OK);
+    mica_query *query = mica_query_of(world, mica_read(Position));
+    mica_each_row (query, it) {
+        if (mica_row_read(it, Position)->x >= 5) {
+            assert_int_equal(mica_destroy(mica_iter_commands(it), mica_row_entity(it)), MICA_OK);
+        }
+        assert_int_equal(mica_destroy(world, mica_row_entity(it)), MICA_LOCKED);
+    }
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(mica_alive(world, ships[i]), i < 5);
+    }
+}
+
+void a_walk_left_early_unlocks(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity ship = mica_spawn(world, mica_value_of(Position, {1, 2, 3}));
+    mica_query *query = mica_query_of(world, mica_read(Position));
+    const auto first = [query]() -> mica_entity {
+        mica_each (query, it) {
+            return it.entities[0];
+        }
+        return MICA_NULL;
+    };
+    assert_true(mica_entity_equal(first(), ship));
+    assert_int_equal(mica_destroy(world, ship), MICA_OK);
+}
+
+void resources_are_typed(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    assert_null(mica_resource(world, Position));
+    assert_int_equal(mica_set_resource(world, Position, {1, 2, 3}), MICA_OK);
+    mica_resource_write(world, Position)->y = 5;
+    assert_true(mica_resource(world, Position)->y == 5);
+    assert_int_equal(mica_remove_resource(world, Position), MICA_OK);
+    assert_null(mica_resource(world, Position));
+}
+
+void commands_record_with_the_same_verbs(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    mica_commands *commands = mica_commands_create(world);
+    assert_non_null(commands);
+    const mica_entity recorded = mica_spawn(commands, mica_value_of(Position, {1, 2, 3}));
+    assert_true(mica_entity_is_placeholder(recorded));
+    assert_int_equal(mica_set(commands, recorded, Target, {recorded}), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    const mica_entity made = mica_commands_resolve(commands, recorded);
+    assert_true(mica_entity_equal(mica_get(world, made, Target)->who, made));
+    mica_commands_destroy(commands);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(spawned_values_are_read_back, make_world, end_world),
+        cmocka_unit_test_setup_teardown(set_adds_and_replaces, make_world, end_world),
+        cmocka_unit_test_setup_teardown(add_refuses_a_second_one, make_world, end_world),
+        cmocka_unit_test_setup_teardown(a_walk_writes_what_it_matches, make_world, end_world),
+        cmocka_unit_test_setup_teardown(a_walk_by_rows_may_destroy_through_commands, make_world, end_world),
+        cmocka_unit_test_setup_teardown(a_walk_left_early_unlocks, make_world, end_world),
+        cmocka_unit_test_setup_teardown(resources_are_typed, make_world, end_world),
+        cmocka_unit_test_setup_teardown(commands_record_with_the_same_verbs, make_world, end_world),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
