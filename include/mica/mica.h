@@ -1,0 +1,21 @@
+/// \file mica.h
+/// All of the core.
+#pragma once
+
+#include <mica/commands.h>
+#include <mica/config.h>
+#include <mica/entity.h>
+#include <mica/hierarchy.h>
+#include <mica/memory.h>
+#include <mica/name.h>
+#include <mica/plugin.h>
+#include <mica/query.h>
+#include <mica/resource.h>
+#include <mica/result.h>
+#include <mica/schema.h>
+#include <mica/slot_map.h>
+#include <mica/system.h>
+#include <mica/transform.h>
+#include <mica/type.h>
+#include <mica/verbs.h>
+#include <mica/world.h>

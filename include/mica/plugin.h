@@ -1,0 +1,46 @@
+/// \file plugin.h
+/// Plug-ins: shared libraries that bring components and systems to a world.
+///
+/// A plug-in exports `mica_result mica_plugin(mica_world *world, const mica_plugin_host *host)`, declared by
+/// `MICA_PLUGIN`. It registers its components and adds its systems.
+#pragma once
+
+#include <mica/system.h>
+#include <mica/world.h>
+
+MICA_BEGIN
+
+/// What a plug-in is told about the program that loads it.
+typedef struct mica_plugin_host {
+    int32_t version;     ///< `MICA_VERSION` of the host
+    int32_t entity_bits; ///< `MICA_ENTITY_BITS` of the host
+    int32_t index_bits;  ///< `MICA_INDEX_BITS` of the host
+} mica_plugin_host;
+
+/// The host of this program, for loaders of plug-ins.
+static inline mica_plugin_host mica_plugin_host_here(void) {
+    mica_plugin_host host;
+    host.version = MICA_VERSION;
+    host.entity_bits = MICA_ENTITY_BITS;
+    host.index_bits = MICA_INDEX_BITS;
+    return host;
+}
+
+/// Compares a host with what a plug-in was built for. Refuses: `MICA_INCOMPATIBLE`, with both values in the message:
+/// another handle width, or a version whose first two numbers differ. Call it through `mica_plugin_check`. O(1).
+MICA_API
+mica_result mica_plugin_compare(const mica_plugin_host *host, int32_t version, int32_t entity_bits, int32_t index_bits);
+
+/// The first line of a plug-in: `if (mica_plugin_check(host) != MICA_OK) return MICA_INCOMPATIBLE;`
+static inline mica_result mica_plugin_check(const mica_plugin_host *host) {
+    return mica_plugin_compare(host, MICA_VERSION, MICA_ENTITY_BITS, MICA_INDEX_BITS);
+}
+
+/// The type of the entry point, and its name.
+typedef mica_result (*mica_plugin_function)(mica_world *world, const mica_plugin_host *host);
+#define MICA_PLUGIN_SYMBOL "mica_plugin"
+#define MICA_PLUGIN \
+    MICA_API        \
+    mica_result mica_plugin
+
+MICA_END

@@ -1,0 +1,249 @@
+/// \file query.h
+/// Queries: which entities, and what is read and written of them; walks over what matches.
+///
+/// A query is compiled once, kept by its world, and found again by its terms. It is reference-counted:
+/// `mica_query_create` takes a reference; `mica_query_of` borrows, good until the next `mica_world_trim`. Tables that
+/// come to be later are matched by themselves. Tables are visited in the canonical order of their components' names,
+/// rows in stored order.
+#pragma once
+
+#include <mica/world.h>
+
+MICA_BEGIN
+
+typedef struct mica_query mica_query;
+typedef struct mica_run mica_run;
+
+/// How a term uses its component.
+typedef enum mica_use {
+    MICA_USE_NONE,          ///< no term: ends a list
+    MICA_USE_READ,          ///< must be there, is read
+    MICA_USE_WRITE,         ///< must be there, is written (and may be read)
+    MICA_USE_WITH,          ///< must be there, is not looked at
+    MICA_USE_WITHOUT,       ///< must not be there
+    MICA_USE_OPTIONAL_READ, ///< is read where it is there
+    MICA_USE_OPTIONAL_WRITE ///< is written where it is there
+} mica_use;
+
+/// One component and how it is used. Either `type` or `component` is set.
+typedef struct mica_term {
+    mica_type *type;
+    mica_component component;
+    uint8_t use; ///< a `mica_use`
+    /// 0, or the number 1 to 8 of an any-of clause: of the terms with the same number (read, write or with) at least
+    /// one must be there.
+    uint8_t any;
+} mica_term;
+
+/// Most terms of a system's query.
+#define MICA_TERM_MAX 16
+/// Most terms of any query.
+#define MICA_QUERY_TERM_MAX 64
+
+/// The query of these terms, in any order, with a reference for the caller; up to `MICA_QUERY_TERM_MAX`. NULL:
+/// `MICA_INVALID` (a component twice, a read or write of a tag, a bad any-of number; the message names the term),
+/// `MICA_UNKNOWN`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, or as `mica_schema_register`. No terms: all living entities.
+/// O(terms) if the world has it, otherwise O(tables).
+MICA_API
+mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t term_count);
+
+/// As `mica_query_create`, without a reference: good until the next `mica_world_trim`.
+MICA_API
+mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t term_count);
+
+/// Takes a further reference and returns `query`. O(1).
+MICA_API
+mica_query *mica_query_retain(mica_query *query);
+
+/// Gives a reference back; the query stays with its world until that is trimmed. NULL is allowed. O(1).
+MICA_API
+void mica_query_release(mica_query *query);
+
+/// The query in words, such as "[write] Position, Velocity, !Frozen, ?Health"; belongs to the query. O(1).
+MICA_API
+const char *mica_query_text(const mica_query *query);
+
+/// How many entities match. O(matching tables).
+MICA_API
+int32_t mica_query_count(mica_query *query);
+
+/// An upper bound of `mica_query_count`, for reserving. O(1) or O(matching tables).
+MICA_API
+int32_t mica_query_size_hint(mica_query *query);
+
+/// The first entity in order of visit; null if none matches (no error). O(matching tables).
+MICA_API
+mica_entity mica_query_first(mica_query *query);
+
+/// Whether the entity is alive and matches. O(terms).
+MICA_API
+bool mica_query_contains(mica_query *query, mica_entity entity);
+
+/// Writes up to `capacity` matching entities in order of visit and returns how many match. O(matches).
+MICA_API
+int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
+
+/// Why `entity` matches or not, a line a term, closed by zero, cut to `capacity` bytes; returns the length without the
+/// cut. With a null entity: what the query is, and which tables it matches. O(terms), O(matching tables).
+MICA_API
+size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity);
+
+// Walks
+
+/// A walk and its current span. `count` rows follow each other in every column. Read the first four members; the rest
+/// is private.
+typedef struct mica_iter {
+    int32_t count;               ///< rows of the span
+    int32_t row;                 ///< current row of a walk by rows
+    const mica_entity *entities; ///< `count` handles
+    bool open;
+    bool own_rows; // the span is of entities without rows
+    uint16_t offset_count;
+    const uint16_t *offsets;
+    uint8_t *base;
+    mica_query *query;
+    mica_run *run;
+    mica_entity *scratch;
+    uint32_t table_index;
+    uint32_t chunk_index;
+    uint32_t slot_index;
+} mica_iter;
+
+/// Opens a walk. Structure is locked until it ends. `open` is false on failure (`MICA_OUT_OF_MEMORY`, `MICA_INVALID`:
+/// no query). O(1).
+MICA_API
+mica_iter mica_query_begin(mica_query *query);
+
+/// Opens a walk over the query of the running system (its first).
+MICA_API
+mica_iter mica_run_begin(mica_run *run);
+
+/// Goes to the next span; false at the end, with the walk still open. O(1) a span, O(1) a matching table without rows.
+MICA_API
+bool mica_iter_next(mica_iter *iter);
+
+/// Ends a walk: when the last one of a world ends, commands recorded through `mica_iter_commands` outside systems are
+/// applied. A walk that has ended already is left alone. O(1), and the commands.
+MICA_API
+void mica_iter_end(mica_iter *iter);
+
+/// The span's column for reading; NULL if the span does not have it (optional and any-of terms) or, with an error, if
+/// the query does not read it (`MICA_NO_ACCESS`). Good until the walk goes on. O(1).
+MICA_API
+const void *mica_iter_read(const mica_iter *iter, mica_type *type);
+
+/// As `mica_iter_read`, for writing: the query must declare it. Marks the span's column as changed.
+MICA_API
+void *mica_iter_write(const mica_iter *iter, mica_type *type);
+
+/// As `mica_iter_read`, by id.
+MICA_API
+const void *mica_iter_read_id(const mica_iter *iter, mica_component component);
+
+/// As `mica_iter_write`, by id.
+MICA_API
+void *mica_iter_write_id(const mica_iter *iter, mica_component component);
+
+/// Where to record structural changes during a walk: inside a system the system's buffer; outside, one that is applied
+/// when the world's last open walk ends. NULL: `MICA_OUT_OF_MEMORY`. O(1).
+MICA_API
+mica_commands *mica_iter_commands_of(mica_iter *iter);
+
+/// Goes to the next row; false at the end. For walks by rows. O(1).
+static inline bool mica_iter_next_row(mica_iter *iter) {
+    if (++iter->row < iter->count) {
+        return true;
+    }
+    iter->row = 0;
+    do {
+        if (!mica_iter_next(iter)) {
+            return false;
+        }
+    } while (iter->count == 0);
+    return true;
+}
+
+MICA_END
+
+#define MICA_TERM_(T, USE, ANY) \
+    { mica_type_of(T), 0, (USE), (ANY) }
+#ifdef __cplusplus
+#define MICA_TERM(T, USE, ANY) (mica_term MICA_TERM_(T, USE, ANY))
+#else
+#define MICA_TERM(T, USE, ANY) ((mica_term)MICA_TERM_(T, USE, ANY))
+#endif
+
+/// Terms. A component that must be there and is read,
+#define mica_read(T) MICA_TERM(T, MICA_USE_READ, 0)
+/// or written;
+#define mica_write(T) MICA_TERM(T, MICA_USE_WRITE, 0)
+/// one that must be there and is not looked at;
+#define mica_with(T) MICA_TERM(T, MICA_USE_WITH, 0)
+/// one that must not be there;
+#define mica_without(T) MICA_TERM(T, MICA_USE_WITHOUT, 0)
+/// one that is read where it is there,
+#define mica_read_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_READ, 0)
+/// or written;
+#define mica_write_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_WRITE, 0)
+/// and members of the any-of clause `NUMBER` (1 to 8), of which one or more must be there.
+#define mica_any_read(NUMBER, T) MICA_TERM(T, MICA_USE_READ, NUMBER)
+#define mica_any_write(NUMBER, T) MICA_TERM(T, MICA_USE_WRITE, NUMBER)
+#define mica_any_with(NUMBER, T) MICA_TERM(T, MICA_USE_WITH, NUMBER)
+
+#if defined(__GNUC__)
+#define MICA_CLEAN_UP_ __attribute__((cleanup(mica_iter_end)))
+#else
+#define MICA_CLEAN_UP_
+#endif
+
+/// Walks over spans: `mica_each(query, it) { ... it.count, it.entities, mica_write_of(it, Position) ... }`. `Q` is a
+/// query or, in a system, the `mica_run *`. `break`, `continue` and (with gcc and clang) `return` end the walk
+/// properly.
+#define mica_each(Q, IT)                                                           \
+    for (mica_iter IT MICA_CLEAN_UP_ = mica_begin(Q); IT.open; mica_iter_end(&IT)) \
+        while (mica_iter_next(&IT))
+
+/// Walks over rows: `mica_each_row(query, it) { ... mica_row_entity(it), mica_row_write(it, Position) ... }`. For
+/// convenience; spans are faster.
+#define mica_each_row(Q, IT)                                                       \
+    for (mica_iter IT MICA_CLEAN_UP_ = mica_begin(Q); IT.open; mica_iter_end(&IT)) \
+        while (mica_iter_next_row(&IT))
+
+/// The span's column: a `T *`, or a `const T *`; NULL as `mica_iter_write` and `mica_iter_read`.
+#define mica_write_of(IT, T) ((T *)mica_iter_write(&(IT), mica_type_of(T)))
+#define mica_read_of(IT, T) ((const T *)mica_iter_read(&(IT), mica_type_of(T)))
+
+/// The current row's entity, and its value of a component that the span has.
+#define mica_row_entity(IT) ((IT).entities[(IT).row])
+#define mica_row_write(IT, T) ((T *)mica_row_of(mica_iter_write(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
+#define mica_row_read(IT, T) \
+    ((const T *)mica_row_of((void *)(uintptr_t)mica_iter_read(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
+
+/// \cond internal
+static inline void *mica_row_of(void *column, size_t size, int32_t row) {
+    return column == NULL ? NULL : (void *)((uint8_t *)column + size * (size_t)row);
+}
+/// \endcond
+
+/// The command buffer of a walk; see `mica_iter_commands_of`.
+#define mica_iter_commands(IT) mica_iter_commands_of(&(IT))
+
+#ifdef __cplusplus
+#include <initializer_list>
+inline mica_iter mica_begin(mica_query *query) {
+    return mica_query_begin(query);
+}
+inline mica_iter mica_begin(mica_run *run) {
+    return mica_run_begin(run);
+}
+inline mica_query *mica_query_find_list(mica_world *world, std::initializer_list<mica_term> terms) {
+    return mica_query_find(world, terms.begin(), static_cast<int32_t>(terms.size()));
+}
+#define mica_query_of(WORLD, ...) mica_query_find_list((WORLD), {__VA_ARGS__})
+#else
+#define mica_begin(Q) _Generic((Q), mica_query * : mica_query_begin, mica_run * : mica_run_begin)(Q)
+/// The world's query of these terms, borrowed: good until the next `mica_world_trim`; see `mica_query_find`.
+#define mica_query_of(WORLD, ...)                              \
+    mica_query_find((WORLD), (const mica_term[]){__VA_ARGS__}, \
+                    (int32_t)(sizeof((mica_term[]){__VA_ARGS__}) / sizeof(mica_term)))
+#endif

@@ -1,0 +1,108 @@
+/// \file schema.h
+/// The set of component types that worlds share, and what is known of their fields.
+///
+/// A schema is reference-counted and may be used by any number of worlds on any threads; its functions may be called on
+/// any thread at any time. Types are only ever added; what a schema hands out stays valid and unchanged until it is
+/// gone.
+#pragma once
+
+#include <mica/memory.h>
+#include <mica/result.h>
+#include <mica/type.h>
+
+MICA_BEGIN
+
+typedef struct mica_schema mica_schema;
+
+/// How a schema is made. Zero is the default everywhere.
+typedef struct mica_schema_def {
+    mica_allocator allocator; ///< zero: the default allocator; called under the schema's lock, on any thread
+    mica_log_handler log;
+} mica_schema_def;
+
+/// Makes a schema with one reference, held by the caller; NULL: out of memory or half an allocator. `def` may be NULL.
+/// O(1).
+MICA_API
+mica_schema *mica_schema_create(const mica_schema_def *def);
+
+/// Takes a further reference and returns `schema`. O(1).
+MICA_API
+mica_schema *mica_schema_retain(mica_schema *schema);
+
+/// Gives a reference back; the last one frees the schema. NULL is allowed. O(types) for the last.
+MICA_API
+void mica_schema_release(mica_schema *schema);
+
+/// The id of `type` in the schema; copies the descriptor if its name is new. 0 on failure: `MICA_MISMATCH` (the name is
+/// known with another size, alignment, kind, or other fields; the message says both), `MICA_BAD_TYPE` (empty or
+/// overlong name, a size over `MICA_SIZE_MAX`, an alignment that is no power of two or over `MICA_ALIGN_MAX` or that
+/// does not divide the size, a tag with data, fields that disagree with the size), `MICA_LIMIT` (`MICA_COMPONENT_MAX`
+/// types), `MICA_OUT_OF_MEMORY`. Required types are registered along. O(length of the texts); O(1) for a descriptor
+/// that was last used with this schema.
+MICA_API
+mica_component mica_schema_register(mica_schema *schema, mica_type *type);
+
+/// The id of the type named `name`, or 0 (no error). O(length of the name).
+MICA_API
+mica_component mica_schema_find(const mica_schema *schema, const char *name);
+
+/// How many types the schema holds; their ids are 1 to this number. O(1).
+MICA_API
+int32_t mica_schema_count(const mica_schema *schema);
+
+/// What a schema knows of a component type.
+typedef struct mica_component_info {
+    mica_component id;
+    mica_type_kind kind;
+    uint32_t size;  ///< bytes of a value; 0 for a tag
+    uint32_t align; ///< bytes
+    bool transient;
+    const char *name;
+    const mica_component *required; ///< all types that come along, direct or not
+    int32_t required_count;
+    mica_hooks hooks;
+} mica_component_info;
+
+/// What is known of type `id`; NULL: `MICA_UNKNOWN`. O(1).
+MICA_API
+const mica_component_info *mica_schema_info(const mica_schema *schema, mica_component id);
+
+typedef enum mica_field_kind {
+    MICA_FIELD_BOOL,   ///< 1 byte
+    MICA_FIELD_INT,    ///< signed, 1, 2, 4 or 8 bytes
+    MICA_FIELD_UINT,   ///< unsigned, 1, 2, 4 or 8 bytes
+    MICA_FIELD_FLOAT,  ///< 4 or 8 bytes
+    MICA_FIELD_TEXT,   ///< a fixed array of char that holds a text closed by zero; `count` is its capacity in bytes
+    MICA_FIELD_ENTITY, ///< a `mica_entity`
+    MICA_FIELD_ENUM,   ///< an enumeration known to the schema as `type`
+    MICA_FIELD_STRUCT  ///< a struct known to the schema as `type`
+} mica_field_kind;
+
+/// One field of a struct, in order of declaration.
+typedef struct mica_field {
+    const char *name;
+    mica_field_kind kind;
+    mica_component type; ///< of an enumeration or a nested struct; 0 otherwise
+    uint32_t offset;     ///< bytes from the start of the struct
+    uint32_t size;       ///< bytes of one element
+    uint32_t count;      ///< elements; 1 if it is no array; arrays of arrays are flattened
+    bool is_array;       ///< declared as an array, of one element too
+} mica_field;
+
+/// The fields of type `id` and their number; NULL: `MICA_UNREFLECTED` (declared without fields, text that cannot be
+/// parsed, a nested type that the schema does not know, each said in the message), `MICA_UNKNOWN`. A tag and an
+/// enumeration have none: `MICA_UNREFLECTED`. O(fields) the first time, then O(1).
+MICA_API
+const mica_field *mica_schema_fields(const mica_schema *schema, mica_component id, int32_t *count);
+
+typedef struct mica_enumerator {
+    const char *name;
+    int64_t value;
+} mica_enumerator;
+
+/// The names of enumeration `id` in order of declaration and their number; NULL: `MICA_UNREFLECTED`, `MICA_UNKNOWN`.
+/// O(1).
+MICA_API
+const mica_enumerator *mica_schema_enumerators(const mica_schema *schema, mica_component id, int32_t *count);
+
+MICA_END

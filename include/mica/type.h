@@ -1,0 +1,148 @@
+/// \file type.h
+/// Component types: the descriptor that stands beside a C type, and the macros that declare both.
+///
+/// A descriptor is static and belongs to the file that declares it. A schema copies it when it is first used and finds
+/// it again by its name, so that two shared libraries that both declare `Position` mean one component.
+#pragma once
+
+#include <mica/config.h>
+#include <mica/memory.h>
+
+MICA_BEGIN
+
+/// A component type's id in a schema: dense, in order of registration; 0 is none.
+typedef uint16_t mica_component;
+
+/// Largest size of a component's value in bytes.
+#define MICA_SIZE_MAX 65536u
+/// Largest alignment of a component's value in bytes.
+#define MICA_ALIGN_MAX 4096u
+/// Longest name of a component type in bytes, without the closing zero.
+#define MICA_NAME_MAX 1023u
+/// How many component types a schema holds at most.
+#define MICA_COMPONENT_MAX 65535u
+/// How many types one type can require directly.
+#define MICA_REQUIRED_MAX 8
+
+/// What hooks are told about their surroundings.
+typedef struct mica_hook_context {
+    const mica_allocator *allocator; ///< the world's allocator; what is taken from it is counted under "values"
+    void *user;                      ///< the hooks' own `user`
+} mica_hook_context;
+
+/// Functions for types that own something. Each works on `count` values that follow each other. A missing one means:
+/// construct by zeros, copy and move by bytes, destruct by forgetting. They are called on the thread that calls the
+/// library and must not call the world back. A type with `destruct` and without `copy` is move-only: it is set by
+/// moving out of the caller's value, and entities that have it cannot be cloned.
+typedef struct mica_hooks {
+    /// Makes values in raw memory; false: could not, and nothing is left to destruct.
+    bool (*construct)(void *values, int32_t count, const mica_hook_context *context) MICA_ZERO;
+    /// Ends values; their memory is raw afterwards.
+    void (*destruct)(void *values, int32_t count, const mica_hook_context *context) MICA_ZERO;
+    /// Makes values in the raw memory `to` out of those in `from`, which are raw afterwards. The two do not overlap.
+    void (*move)(void *to, void *from, int32_t count, const mica_hook_context *context) MICA_ZERO;
+    /// Makes values in the raw memory `to` that equal those in `from`; false: could not, and nothing is left to
+    /// destruct.
+    bool (*copy)(void *to, const void *from, int32_t count, const mica_hook_context *context) MICA_ZERO;
+    void *user MICA_ZERO;
+} mica_hooks;
+
+struct mica_type;
+
+/// What a type can ask for beside its declaration. Zero is the default everywhere.
+typedef struct mica_traits {
+    bool transient MICA_ZERO; ///< never saved, never sent
+    struct mica_type *
+        required[MICA_REQUIRED_MAX] MICA_ZERO; ///< types that come along when this one is added; ends at the first NULL
+    mica_hooks hooks MICA_ZERO;
+} mica_traits;
+
+typedef enum mica_type_kind {
+    MICA_KIND_STRUCT, ///< plain data; fields known if their text stands in the descriptor
+    MICA_KIND_TAG,    ///< no data
+    MICA_KIND_ENUM    ///< an enumeration; the text holds its names
+} mica_type_kind;
+
+/// The static descriptor of a C type.
+typedef struct mica_type {
+    const char *name;
+    const char *fields; ///< the body of the struct or enumeration as text, after macro expansion; NULL: not known
+    uint32_t size;      ///< in bytes; 0 for a tag
+    uint32_t align;     ///< in bytes, a power of two; 0 for a tag
+    mica_type_kind kind;
+    mica_traits traits;
+    /// Serial number of the schema that used this descriptor last << 32 | id there. Written by the library, relaxed
+    /// atomic.
+    uint64_t cache;
+} mica_type;
+
+MICA_END
+
+#define MICA_UNWRAP_(...) __VA_ARGS__
+#define MICA_TEXT_(...) #__VA_ARGS__
+#define MICA_TEXT(...) MICA_TEXT_(__VA_ARGS__)
+
+#ifdef __cplusplus
+/// Builds a descriptor; C++17 has no designated initialisers.
+constexpr mica_type mica_type_make(const char *name, const char *fields, uint32_t size, uint32_t align,
+                                   mica_type_kind kind, mica_traits traits = mica_traits()) {
+    return mica_type{name, fields, size, align, kind, traits, 0};
+}
+#define MICA_DESCRIPTOR_(T, NAME, TEXT, SIZE, ALIGN, KIND) \
+    static MICA_UNUSED mica_type mica_type_##T = mica_type_make(NAME, TEXT, SIZE, ALIGN, KIND)
+#define MICA_DESCRIPTOR_WITH_(T, NAME, TEXT, SIZE, ALIGN, KIND, TRAITS) \
+    static MICA_UNUSED mica_type mica_type_##T =                        \
+        mica_type_make(NAME, TEXT, SIZE, ALIGN, KIND, __extension__ mica_traits{MICA_UNWRAP_ TRAITS})
+#else
+#define MICA_DESCRIPTOR_(T, NAME, TEXT, SIZE, ALIGN, KIND) \
+    static MICA_UNUSED mica_type mica_type_##T = {         \
+        .name = NAME, .fields = TEXT, .size = SIZE, .align = ALIGN, .kind = KIND}
+#define MICA_DESCRIPTOR_WITH_(T, NAME, TEXT, SIZE, ALIGN, KIND, TRAITS) \
+    static MICA_UNUSED mica_type mica_type_##T = {                      \
+        .name = NAME, .fields = TEXT, .size = SIZE, .align = ALIGN, .kind = KIND, .traits = {MICA_UNWRAP_ TRAITS}}
+#endif
+
+/// Declares the C struct `T` and its descriptor, with its fields known by name:
+/// `MICA_STRUCT(Position, { float x, y, z; });`
+#define MICA_STRUCT(T, ...)         \
+    typedef struct T __VA_ARGS__ T; \
+    MICA_DESCRIPTOR_(T, #T, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_STRUCT)
+
+/// As `MICA_STRUCT`, with traits in parentheses: `MICA_STRUCT_WITH(Path, (.transient = true), { int32_t steps[8]; });`
+#define MICA_STRUCT_WITH(T, TRAITS, ...)                                                                 \
+    typedef struct T __VA_ARGS__ T;                                                                      \
+    MICA_DESCRIPTOR_WITH_(T, #T, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), \
+                          MICA_KIND_STRUCT, TRAITS)
+
+/// As `MICA_STRUCT_WITH`, known in schemas and files by another name than in C.
+#define MICA_STRUCT_NAMED_WITH(T, NAME, TRAITS, ...)                                                       \
+    typedef struct T __VA_ARGS__ T;                                                                        \
+    MICA_DESCRIPTOR_WITH_(T, NAME, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), \
+                          MICA_KIND_STRUCT, TRAITS)
+
+/// As `MICA_STRUCT`, known in schemas and files by another name than in C.
+#define MICA_STRUCT_NAMED(T, NAME, ...) \
+    typedef struct T __VA_ARGS__ T;     \
+    MICA_DESCRIPTOR_(T, NAME, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_STRUCT)
+
+/// Makes an existing C type, such as one of somebody else's header, a component. Its fields are not known.
+#define MICA_COMPONENT(T) \
+    MICA_DESCRIPTOR_(T, #T, NULL, (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_STRUCT)
+
+/// As `MICA_COMPONENT`, with traits in parentheses.
+#define MICA_COMPONENT_WITH(T, TRAITS) \
+    MICA_DESCRIPTOR_WITH_(T, #T, NULL, (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_STRUCT, TRAITS)
+
+/// Declares a tag. There is no C type `T`, so reading its value does not compile.
+#define MICA_TAG(T) MICA_DESCRIPTOR_(T, #T, NULL, 0, 0, MICA_KIND_TAG)
+
+/// As `MICA_TAG`, with traits in parentheses.
+#define MICA_TAG_WITH(T, TRAITS) MICA_DESCRIPTOR_WITH_(T, #T, NULL, 0, 0, MICA_KIND_TAG, TRAITS)
+
+/// Declares the C enumeration `T`, known with its names: `MICA_ENUM(Color, { RED, GREEN });`
+#define MICA_ENUM(T, ...)         \
+    typedef enum T __VA_ARGS__ T; \
+    MICA_DESCRIPTOR_(T, #T, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_ENUM)
+
+/// The descriptor of a declared type: a `mica_type *`, also good in static initialisers.
+#define mica_type_of(T) (&mica_type_##T)

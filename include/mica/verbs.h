@@ -1,0 +1,253 @@
+/// \file verbs.h
+/// The everyday verbs, typed: macros (in C) and overloads (in C++) over the functions of world.h, resource.h and
+/// commands.h.
+///
+/// `TO` is a `mica_world *`, or a `mica_commands *` to record. `T` is a declared C type. A value is written as an
+/// initialiser in braces: `mica_set(world, ship, Position, {1, 2, 3})`. What each returns, refuses and costs stands
+/// with the function of the same verb.
+#pragma once
+
+#include <mica/commands.h>
+#include <mica/query.h>
+#include <mica/resource.h>
+#include <mica/world.h>
+
+MICA_BEGIN
+
+/// \cond internal: typed verbs resolve the descriptor, then call the function by id. A descriptor that is refused has
+/// set the error.
+static inline mica_result mica_world_add_typed(mica_world *world, mica_entity entity, mica_type *type,
+                                               const void *value) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_add(world, entity, component, value);
+}
+static inline mica_result mica_world_set_typed(mica_world *world, mica_entity entity, mica_type *type,
+                                               const void *value) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_set(world, entity, component, value);
+}
+static inline mica_result mica_world_remove_typed(mica_world *world, mica_entity entity, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_remove(world, entity, component);
+}
+static inline bool mica_world_has_typed(mica_world *world, mica_entity entity, mica_type *type) {
+    return mica_entity_has(world, entity, mica_world_component(world, type));
+}
+static inline const void *mica_world_get_typed(mica_world *world, mica_entity entity, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? NULL : mica_entity_get(world, entity, component);
+}
+static inline void *mica_world_get_write_typed(mica_world *world, mica_entity entity, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? NULL : mica_entity_get_write(world, entity, component);
+}
+static inline mica_result mica_world_patch_typed(mica_world *world, mica_entity entity, mica_type *type,
+                                                 void (*change)(void *value, void *user), void *user) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_patch(world, entity, component, change, user);
+}
+static inline mica_result mica_commands_add_typed(mica_commands *commands, mica_entity entity, mica_type *type,
+                                                  const void *value) {
+    const mica_component component = mica_commands_component(commands, type);
+    return component == 0 ? mica_last_result() : mica_commands_add(commands, entity, component, value);
+}
+static inline mica_result mica_commands_set_typed(mica_commands *commands, mica_entity entity, mica_type *type,
+                                                  const void *value) {
+    const mica_component component = mica_commands_component(commands, type);
+    return component == 0 ? mica_last_result() : mica_commands_set(commands, entity, component, value);
+}
+static inline mica_result mica_commands_remove_typed(mica_commands *commands, mica_entity entity, mica_type *type) {
+    const mica_component component = mica_commands_component(commands, type);
+    return component == 0 ? mica_last_result() : mica_commands_remove(commands, entity, component);
+}
+static inline mica_entity mica_commands_create_entity(mica_commands *commands) {
+    return mica_commands_spawn(commands, NULL, 0);
+}
+static inline mica_result mica_resource_set_typed(mica_world *world, mica_type *type, const void *value) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_resource_set(world, component, value);
+}
+static inline mica_result mica_resource_set_pointer_typed(mica_world *world, mica_type *type, void *value) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_resource_set_pointer(world, component, value);
+}
+static inline const void *mica_resource_get_typed(mica_world *world, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? NULL : mica_resource_get(world, component);
+}
+static inline void *mica_resource_get_write_typed(mica_world *world, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? NULL : mica_resource_get_write(world, component);
+}
+static inline void *mica_resource_ensure_typed(mica_world *world, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? NULL : mica_resource_ensure(world, component);
+}
+static inline mica_result mica_resource_remove_typed(mica_world *world, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_resource_remove(world, component);
+}
+/// Whether the entity has all (or, with `any`, one) of the types; a descriptor that is refused is a type that it does
+/// not have.
+MICA_API
+bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *const *types, int32_t count, bool any);
+/// \endcond
+
+MICA_END
+
+#ifdef __cplusplus
+
+#include <initializer_list>
+
+inline mica_entity mica_create(mica_world *to) {
+    return mica_entity_create(to);
+}
+inline mica_entity mica_create(mica_commands *to) {
+    return mica_commands_create_entity(to);
+}
+inline mica_result mica_destroy(mica_world *to, mica_entity entity) {
+    return mica_entity_destroy(to, entity);
+}
+inline mica_result mica_destroy(mica_commands *to, mica_entity entity) {
+    return mica_commands_destroy_entity(to, entity);
+}
+inline mica_result mica_destroy_many(mica_world *to, const mica_entity *entities, int32_t count) {
+    return mica_entity_destroy_many(to, entities, count);
+}
+inline mica_result mica_destroy_many(mica_commands *to, const mica_entity *entities, int32_t count) {
+    return mica_commands_destroy_many(to, entities, count);
+}
+inline mica_entity mica_clone(mica_world *to, mica_entity source) {
+    return mica_entity_clone(to, source);
+}
+inline mica_entity mica_clone(mica_commands *to, mica_entity source) {
+    return mica_commands_clone(to, source);
+}
+inline mica_result mica_add_typed(mica_world *to, mica_entity e, mica_type *t, const void *v) {
+    return mica_world_add_typed(to, e, t, v);
+}
+inline mica_result mica_add_typed(mica_commands *to, mica_entity e, mica_type *t, const void *v) {
+    return mica_commands_add_typed(to, e, t, v);
+}
+inline mica_result mica_set_typed(mica_world *to, mica_entity e, mica_type *t, const void *v) {
+    return mica_world_set_typed(to, e, t, v);
+}
+inline mica_result mica_set_typed(mica_commands *to, mica_entity e, mica_type *t, const void *v) {
+    return mica_commands_set_typed(to, e, t, v);
+}
+inline mica_result mica_remove_typed(mica_world *to, mica_entity e, mica_type *t) {
+    return mica_world_remove_typed(to, e, t);
+}
+inline mica_result mica_remove_typed(mica_commands *to, mica_entity e, mica_type *t) {
+    return mica_commands_remove_typed(to, e, t);
+}
+inline mica_entity mica_spawn_list(mica_world *to, std::initializer_list<mica_value> values) {
+    return mica_entity_spawn(to, values.begin(), static_cast<int32_t>(values.size()));
+}
+inline mica_entity mica_spawn_list(mica_commands *to, std::initializer_list<mica_value> values) {
+    return mica_commands_spawn(to, values.begin(), static_cast<int32_t>(values.size()));
+}
+inline mica_result mica_spawn_many_list(mica_world *world, int32_t count, mica_entity *entities,
+                                        std::initializer_list<mica_column> columns) {
+    return mica_entity_spawn_many(world, columns.begin(), static_cast<int32_t>(columns.size()), count, entities);
+}
+inline bool mica_has_list(mica_world *world, mica_entity entity, std::initializer_list<mica_type *> types, bool any) {
+    return mica_world_has_types(world, entity, types.begin(), static_cast<int32_t>(types.size()), any);
+}
+template <typename T> const void *mica_address_of(const T &value) {
+    return static_cast<const void *>(&value);
+}
+
+#define MICA_VALUE_(T, ...) mica_address_of<T>(T __VA_ARGS__)
+#define mica_value_of(T, ...) (mica_value{mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0})
+#define mica_tag(T) (mica_value{mica_type_of(T), nullptr, 0})
+#define mica_column_of(T, VALUES) (mica_column{mica_type_of(T), static_cast<const T *>(VALUES), 0})
+#define mica_spawn(TO, ...) mica_spawn_list((TO), {__VA_ARGS__})
+#define mica_spawn_many(WORLD, COUNT, ENTITIES, ...) mica_spawn_many_list((WORLD), (COUNT), (ENTITIES), {__VA_ARGS__})
+#define mica_has_all(WORLD, ENTITY, ...) mica_has_list((WORLD), (ENTITY), {__VA_ARGS__}, false)
+#define mica_has_any(WORLD, ENTITY, ...) mica_has_list((WORLD), (ENTITY), {__VA_ARGS__}, true)
+#define MICA_FROM_(T, VALUE_PTR) static_cast<const T *>(VALUE_PTR)
+
+#else
+
+#define MICA_TO_(TO, OF_WORLD, OF_COMMANDS) _Generic((TO), mica_world * : OF_WORLD, mica_commands * : OF_COMMANDS)
+
+/// Makes an entity without components.
+#define mica_create(TO) MICA_TO_(TO, mica_entity_create, mica_commands_create_entity)(TO)
+/// Destroys an entity.
+#define mica_destroy(TO, ENTITY) MICA_TO_(TO, mica_entity_destroy, mica_commands_destroy_entity)((TO), (ENTITY))
+/// Destroys `COUNT` entities.
+#define mica_destroy_many(TO, ENTITIES, COUNT) \
+    MICA_TO_(TO, mica_entity_destroy_many, mica_commands_destroy_many)((TO), (ENTITIES), (COUNT))
+/// Copies an entity.
+#define mica_clone(TO, SOURCE) MICA_TO_(TO, mica_entity_clone, mica_commands_clone)((TO), (SOURCE))
+
+#define mica_add_typed(TO, ...) MICA_TO_(TO, mica_world_add_typed, mica_commands_add_typed)((TO), __VA_ARGS__)
+#define mica_set_typed(TO, ...) MICA_TO_(TO, mica_world_set_typed, mica_commands_set_typed)((TO), __VA_ARGS__)
+#define mica_remove_typed(TO, ...) MICA_TO_(TO, mica_world_remove_typed, mica_commands_remove_typed)((TO), __VA_ARGS__)
+
+#define MICA_VALUE_(T, ...) (&(const T)__VA_ARGS__)
+#define MICA_FROM_(T, VALUE_PTR) (1 ? (VALUE_PTR) : (const T *)NULL)
+/// A component with its value, for `mica_spawn`: `mica_value_of(Position, {1, 2, 3})`.
+#define mica_value_of(T, ...) ((mica_value){mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0})
+/// A tag, or a component to be constructed, for `mica_spawn`.
+#define mica_tag(T) ((mica_value){mica_type_of(T), NULL, 0})
+/// A component with as many values as entities are spawned, for `mica_spawn_many`.
+#define mica_column_of(T, VALUES) ((mica_column){mica_type_of(T), MICA_FROM_(T, VALUES), 0})
+/// Makes an entity with components: `mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_tag(Frozen))`.
+#define mica_spawn(TO, ...)                              \
+    MICA_TO_(TO, mica_entity_spawn, mica_commands_spawn) \
+    ((TO), (const mica_value[]){__VA_ARGS__}, (int32_t)(sizeof((mica_value[]){__VA_ARGS__}) / sizeof(mica_value)))
+/// Makes `COUNT` entities from columns; `ENTITIES` receives their handles or is NULL.
+#define mica_spawn_many(WORLD, COUNT, ENTITIES, ...)                    \
+    mica_entity_spawn_many((WORLD), (const mica_column[]){__VA_ARGS__}, \
+                           (int32_t)(sizeof((mica_column[]){__VA_ARGS__}) / sizeof(mica_column)), (COUNT), (ENTITIES))
+/// Whether an entity has all of the types, given as `mica_type_of(A), mica_type_of(B)`.
+#define mica_has_all(WORLD, ENTITY, ...)                                       \
+    mica_world_has_types((WORLD), (ENTITY), (mica_type *const[]){__VA_ARGS__}, \
+                         (int32_t)(sizeof((mica_type *const[]){__VA_ARGS__}) / sizeof(mica_type *)), false)
+/// Whether an entity has one of the types or more.
+#define mica_has_any(WORLD, ENTITY, ...)                                       \
+    mica_world_has_types((WORLD), (ENTITY), (mica_type *const[]){__VA_ARGS__}, \
+                         (int32_t)(sizeof((mica_type *const[]){__VA_ARGS__}) / sizeof(mica_type *)), true)
+
+#endif
+
+/// Registers a type early; see `mica_world_register`.
+#define mica_register(WORLD, T) mica_world_register((WORLD), mica_type_of(T))
+/// Whether a handle names a living entity.
+#define mica_alive(WORLD, ENTITY) mica_entity_alive((WORLD), (ENTITY))
+/// Adds a component or tag, constructed; refuses a second one.
+#define mica_add(TO, ENTITY, T) mica_add_typed((TO), (ENTITY), mica_type_of(T), NULL)
+/// Adds a component with a value in braces; refuses a second one.
+#define mica_add_value(TO, ENTITY, T, ...) mica_add_typed((TO), (ENTITY), mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__))
+/// Adds a component, or replaces its value, with a value in braces,
+#define mica_set(TO, ENTITY, T, ...) mica_set_typed((TO), (ENTITY), mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__))
+/// or with the value that a `T *` points to.
+#define mica_set_from(TO, ENTITY, T, VALUE_PTR) \
+    mica_set_typed((TO), (ENTITY), mica_type_of(T), MICA_FROM_(T, VALUE_PTR))
+/// Removes a component.
+#define mica_remove(TO, ENTITY, T) mica_remove_typed((TO), (ENTITY), mica_type_of(T))
+/// Whether an entity has a component.
+#define mica_has(WORLD, ENTITY, T) mica_world_has_typed((WORLD), (ENTITY), mica_type_of(T))
+/// A component's value for reading: a `const T *`, NULL if it is not there.
+#define mica_get(WORLD, ENTITY, T) ((const T *)mica_world_get_typed((WORLD), (ENTITY), mica_type_of(T)))
+/// A component's value for writing: a `T *`, NULL if it is not there.
+#define mica_get_write(WORLD, ENTITY, T) ((T *)mica_world_get_write_typed((WORLD), (ENTITY), mica_type_of(T)))
+/// Calls `CHANGE(value, USER)` on a component's value, then counts as a set.
+#define mica_patch(WORLD, ENTITY, T, CHANGE, USER) \
+    mica_world_patch_typed((WORLD), (ENTITY), mica_type_of(T) + 0 * sizeof(T), (CHANGE), (USER))
+
+/// Gives the world its value of a type, in braces.
+#define mica_set_resource(WORLD, T, ...) mica_resource_set_typed((WORLD), mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__))
+/// Lets the world refer to the caller's value.
+#define mica_set_resource_pointer(WORLD, T, VALUE_PTR) \
+    mica_resource_set_pointer_typed((WORLD), mica_type_of(T), (void *)(uintptr_t)MICA_FROM_(T, VALUE_PTR))
+/// The resource for reading: a `const T *`, NULL if there is none.
+#define mica_resource(WORLD, T) ((const T *)mica_resource_get_typed((WORLD), mica_type_of(T)))
+/// The resource for writing: a `T *`, NULL if there is none.
+#define mica_resource_write(WORLD, T) ((T *)mica_resource_get_write_typed((WORLD), mica_type_of(T)))
+/// The resource for writing, constructed if there was none: a `T *`.
+#define mica_ensure_resource(WORLD, T) ((T *)mica_resource_ensure_typed((WORLD), mica_type_of(T)))
+/// Removes a resource.
+#define mica_remove_resource(WORLD, T) mica_resource_remove_typed((WORLD), mica_type_of(T))
