@@ -1,0 +1,43 @@
+// All atomics of the library, with their memory orders and the reasons for them.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// A descriptor's cache (schema serial, id): a value by itself that publishes nothing else, so relaxed is enough; a lost
+// race costs a look-up.
+static inline uint64_t mi_load_cache(const uint64_t *cache) {
+    return __atomic_load_n(cache, __ATOMIC_RELAXED);
+}
+static inline void mi_store_cache(uint64_t *cache, uint64_t value) {
+    __atomic_store_n(cache, value, __ATOMIC_RELAXED);
+}
+
+// A pointer or count that publishes what was written before it: release by the writer, acquire by readers without the
+// lock.
+static inline void *mi_load_pointer(void *const *place) {
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+}
+static inline void mi_store_pointer(void **place, void *value) {
+    __atomic_store_n(place, value, __ATOMIC_RELEASE);
+}
+static inline uint32_t mi_load_count(const uint32_t *place) {
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+}
+static inline void mi_store_count(uint32_t *place, uint32_t value) {
+    __atomic_store_n(place, value, __ATOMIC_RELEASE);
+}
+
+// References: taking one needs no order (the taker has one already); giving one back releases what the giver did, and
+// the last giver acquires all of it.
+static inline void mi_reference_take(uint32_t *count) {
+    __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+}
+static inline bool mi_reference_give(uint32_t *count) {
+    return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+// Serial numbers of schemas only have to differ.
+static inline uint32_t mi_next_serial(uint32_t *serial) {
+    return __atomic_add_fetch(serial, 1, __ATOMIC_RELAXED);
+}
