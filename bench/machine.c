@@ -1,0 +1,123 @@
+// The one place where the benchmarks meet the operating system.
+//
+// Time is processor time of the thread, not time on the wall: rows run on one thread, and a sample that the scheduler
+// interrupted is as good as any other. What does disturb a sample (a slower clock, a stolen core) also slows the
+// calibration loop, which is timed in the same way.
+//
+// Pages are asked for explicitly, since the system's default for large allocations differs from machine to machine, and
+// a factor of five in the price of a page fault would be taken for a merit of one side.
+#define _GNU_SOURCE
+
+#include "machine.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/mman.h>
+#endif
+
+enum { CALIBRATION_STEPS = 400000 };
+
+static const size_t huge_page_byte_size = (size_t)2 << 20;
+
+int64_t bench_clock(void) {
+    struct timespec now;
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+#else
+    timespec_get(&now, TIME_UTC);
+#endif
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool bench_pin(void) {
+#if defined(__linux__)
+    const int core = sched_getcpu();
+    if (core < 0 || core >= CPU_SETSIZE) {
+        return false;
+    }
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET((size_t)core, &cores);
+    return sched_setaffinity(0, sizeof cores, &cores) == 0;
+#else
+    return false;
+#endif
+}
+
+int64_t bench_calibrate(void) {
+    const int64_t start = bench_clock();
+    uint64_t value = 0x9e3779b97f4a7c15u;
+    for (int32_t i = 0; i < CALIBRATION_STEPS; i++) {
+        value ^= value >> 29;
+        value *= 0xbf58476d1ce4e5b9u;
+    }
+    volatile uint64_t sink = value;
+    (void)sink;
+    return bench_clock() - start;
+}
+
+void *bench_pages_allocate(size_t count, size_t element_size, bench_page_size page_size) {
+    if (count == 0 || element_size == 0 || count > (SIZE_MAX - 2 * huge_page_byte_size) / element_size) {
+        return NULL;
+    }
+    const size_t byte_size = count * element_size;
+#if defined(__linux__)
+    // More than needed is mapped, and the ends given back, so that the first large page starts where the memory does.
+    const size_t kept = (byte_size + huge_page_byte_size - 1) / huge_page_byte_size * huge_page_byte_size;
+    char *mapped = mmap(NULL, kept + huge_page_byte_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return NULL;
+    }
+    const size_t before = (huge_page_byte_size - (uintptr_t)mapped % huge_page_byte_size) % huge_page_byte_size;
+    if (before > 0) {
+        munmap(mapped, before);
+    }
+    if (before < huge_page_byte_size) {
+        munmap(mapped + before + kept, huge_page_byte_size - before);
+    }
+    // A kernel without large pages refuses the advice; its own page size is then the only one.
+    (void)madvise(mapped + before, kept, page_size == BENCH_PAGES_2_MIB ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    return mapped + before;
+#else
+    (void)page_size;
+    return calloc(count, element_size);
+#endif
+}
+
+void bench_pages_free(void *ptr, size_t count, size_t element_size) {
+    if (ptr == NULL) {
+        return;
+    }
+#if defined(__linux__)
+    const size_t byte_size = count * element_size;
+    munmap(ptr, (byte_size + huge_page_byte_size - 1) / huge_page_byte_size * huge_page_byte_size);
+#else
+    (void)count;
+    (void)element_size;
+    free(ptr);
+#endif
+}
+
+// The splitmix64 generator: full period, and good from its first value on for any seed.
+static uint64_t random_next(uint64_t *state) {
+    uint64_t value = *state += 0x9e3779b97f4a7c15u;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+    return value ^ (value >> 31);
+}
+
+void bench_shuffle(uint32_t *order, uint32_t count, uint64_t seed) {
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    for (uint32_t left = count; left > 1; left--) {
+        const uint32_t last = left - 1;
+        const uint32_t chosen = (uint32_t)(((random_next(&seed) >> 32) * left) >> 32);
+        const uint32_t swapped = order[last];
+        order[last] = order[chosen];
+        order[chosen] = swapped;
+    }
+}
