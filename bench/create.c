@@ -1,0 +1,148 @@
+// Creating entities with a position and a velocity, in a world that has held as many before.
+//
+// Before each run the world is emptied from its last row on, so that every slot comes from the free list, in ascending
+// order, and no memory is touched for the first time.
+#include "crowd.h"
+#include "limit_archetype.h"
+#include "rows.h"
+
+#include "machine.h"
+
+#include <stdlib.h>
+
+static void prepare(void *context) {
+    bench_crowd *crowd = context;
+    const int32_t count = mica_query_entities(crowd->query, crowd->entities, (int32_t)crowd->n);
+    for (int32_t i = count; i-- > 0;) {
+        mica_destroy(crowd->world, crowd->entities[i]);
+    }
+}
+
+// Of the values in order of their rows: new entities stand in order of creation.
+static uint64_t check(void *context) {
+    bench_crowd *crowd = context;
+    uint64_t checksum = (uint64_t)mica_world_entity_count(crowd->world);
+    mica_each (crowd->query, it) {
+        const Position *position = mica_read_of(it, Position);
+        const Velocity *velocity = mica_read_of(it, Velocity);
+        for (int32_t i = 0; i < it.count; i++) {
+            checksum = bench_mix_position(checksum, &position[i]);
+            checksum = bench_mix_velocity(checksum, &velocity[i]);
+        }
+    }
+    return checksum;
+}
+
+static void spawn_run(void *context) {
+    bench_crowd *crowd = context;
+    uint64_t result = 0;
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        const Position position = bench_position(i);
+        const Velocity velocity = bench_velocity(i);
+        const mica_entity entity =
+            mica_spawn(crowd->world, mica_value_of(Position, {position.x, position.y, position.z}),
+                       mica_value_of(Velocity, {velocity.x, velocity.y, velocity.z}));
+        result += mica_entity_index(entity);
+    }
+    crowd->result = result;
+}
+
+static const bench_side one_by_spawn = {
+    .set_up = bench_crowd_set_up,
+    .prepare = prepare,
+    .run = spawn_run,
+    .check = check,
+    .tear_down = bench_crowd_tear_down,
+};
+
+static void set_run(void *context) {
+    bench_crowd *crowd = context;
+    uint64_t result = 0;
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        const Position position = bench_position(i);
+        const Velocity velocity = bench_velocity(i);
+        const mica_entity entity = mica_create(crowd->world);
+        mica_set_from(crowd->world, entity, Position, &position);
+        mica_set_from(crowd->world, entity, Velocity, &velocity);
+        result += mica_entity_index(entity);
+    }
+    crowd->result = result;
+}
+
+static const bench_side one_by_set = {
+    .set_up = bench_crowd_set_up,
+    .prepare = prepare,
+    .run = set_run,
+    .check = check,
+    .tear_down = bench_crowd_tear_down,
+};
+
+// A crowd and the columns that the bulk call takes.
+typedef struct bulk {
+    bench_crowd *crowd;
+    Position *positions;
+    Velocity *velocities;
+} bulk;
+
+static void bulk_tear_down(void *context) {
+    bulk *state = context;
+    const size_t count = state->crowd->n;
+    bench_pages_free(state->positions, count, sizeof *state->positions);
+    bench_pages_free(state->velocities, count, sizeof *state->velocities);
+    bench_crowd_tear_down(state->crowd);
+    free(state);
+}
+
+static void *bulk_set_up(int64_t n) {
+    bulk *state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->crowd = bench_crowd_make(n);
+    if (state->crowd == NULL) {
+        free(state);
+        return NULL;
+    }
+    state->positions = bench_pages_allocate((size_t)n, sizeof *state->positions, BENCH_PAGES_4_KIB);
+    state->velocities = bench_pages_allocate((size_t)n, sizeof *state->velocities, BENCH_PAGES_4_KIB);
+    if (state->positions == NULL || state->velocities == NULL) {
+        bulk_tear_down(state);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < state->crowd->n; i++) {
+        state->positions[i] = bench_position(i);
+        state->velocities[i] = bench_velocity(i);
+    }
+    return state;
+}
+
+static void bulk_prepare(void *context) {
+    prepare(((bulk *)context)->crowd);
+}
+
+static void bulk_run(void *context) {
+    bulk *state = context;
+    state->crowd->result = (uint64_t)mica_spawn_many(state->crowd->world, (int32_t)state->crowd->n, NULL,
+                                                     mica_column_of(Position, state->positions),
+                                                     mica_column_of(Velocity, state->velocities));
+}
+
+static uint64_t bulk_check(void *context) {
+    return check(((bulk *)context)->crowd);
+}
+
+static const bench_side by_columns = {
+    .set_up = bulk_set_up,
+    .prepare = bulk_prepare,
+    .run = bulk_run,
+    .check = bulk_check,
+    .tear_down = bulk_tear_down,
+};
+
+static const bench_row rows[] = {
+    {"create/one", "main", 1000000, "ns/entity", 1000000, &one_by_spawn, &limit_create_one},
+    {"create/one", "create, set, set", 1000000, "ns/entity", 1000000, &one_by_set, &limit_create_one},
+    {"create/bulk", "main", 1000000, "ns/entity", 1000000, &by_columns, &limit_create_bulk},
+};
+
+const bench_family bench_create = {rows, (int32_t)(sizeof rows / sizeof *rows)};
