@@ -22,7 +22,7 @@ bench_crowd *bench_crowd_make(int64_t n);
 void *bench_crowd_set_up(int64_t n);
 
 /// A side's tear-down.
-void bench_crowd_tear_down(void *crowd);
+void bench_crowd_tear_down(void *context);
 
 /// Ends the world and makes another with the same entities, which stand in `entities` in the order that `order` says.
 /// When memory is lacking, the crowd is left without entities, and its checks fail.

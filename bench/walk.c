@@ -44,7 +44,7 @@ LETTERS(LETTER_DECLARE)
 
 static mica_type *const letters[] = {LETTERS(LETTER_TYPE)};
 
-_Static_assert(sizeof letters / sizeof *letters == BENCH_TABLE_COUNT, "one letter a table");
+_Static_assert(sizeof letters / sizeof letters[0] == BENCH_TABLE_COUNT, "one letter a table");
 
 typedef struct tables {
     mica_world *world;
