@@ -1,0 +1,79 @@
+// The entity index: one 8-byte slot an entity, found by the handle's index.
+//
+// A slot holds `generation << 32 | location`. A location is one of
+//   0                                  alive, without components: no row
+//   chunk << MI_ROW_BITS | row         alive, with a row (chunk ids start at 1)
+//   MI_SLOT_FREE | next                free; `next` is the index of the next free slot, 0 at the end
+// The generation of a free slot is the one its next entity will carry. A slot whose generation has reached
+// MICA_GENERATION_MAX is retired: it is marked free and stands in no list. Slot 0 is never used, so that the null
+// handle names nothing.
+#pragma once
+
+#include "base/assert.h"
+#include "base/heap.h"
+
+#include <mica/entity.h>
+#include <mica/result.h>
+
+#define MI_ROW_BITS 12u
+#define MI_ROW_MAX (1u << MI_ROW_BITS)           // rows a chunk can hold
+#define MI_CHUNK_MAX (1u << (31u - MI_ROW_BITS)) // chunk ids are below
+#define MI_SLOT_FREE 0x80000000u
+
+typedef struct mi_slots {
+    uint64_t *data;
+    uint32_t used;     // slots ever used, slot 0 included
+    uint32_t capacity; // of data
+    uint32_t free_head;
+    uint32_t alive;
+    uint32_t retired;
+    uint64_t issued; // handles that cannot be issued any more, those of skipped generations included
+} mi_slots;
+
+void mi_slots_free(mi_slots *slots, mi_heap *heap);
+
+// Makes room for `extra` more entities. MICA_LIMIT: there are no more indices; MICA_OUT_OF_MEMORY. Sets no error.
+mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra);
+
+// Takes a slot; needs room. The slot freed last comes first.
+mica_entity mi_slots_take(mi_slots *slots, uint32_t location);
+
+// Ends the entity in slot `index`.
+void mi_slots_give(mi_slots *slots, uint32_t index);
+
+// Ends all entities; low indices are handed out first afterwards.
+void mi_slots_clear(mi_slots *slots);
+
+// Takes exactly these slots with these generations, all or none; `location` 0 for all. On refusal `failed` is the
+// position that was refused and the result is MICA_EXISTS, MICA_STALE, MICA_LIMIT or MICA_OUT_OF_MEMORY. Sets no error.
+mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *entities, uint32_t count,
+                             uint32_t *failed);
+
+// Handles that can still be issued.
+uint64_t mi_slots_left(const mi_slots *slots);
+
+// Finds what is wrong with counts and the free list; NULL if nothing is. O(slots).
+const char *mi_slots_validate(const mi_slots *slots);
+
+// The location of a living entity: true, or false if the handle is stale, null or a placeholder. The one place that
+// resolves handles.
+static inline bool mi_slots_resolve(const mi_slots *slots, mica_entity entity, uint32_t *location) {
+    const uint32_t index = mica_entity_index(entity);
+    if (index >= slots->used) {
+        return false;
+    }
+    // One exclusive-or and one compare see to both: another generation or the free mark leaves a high bit.
+    const uint64_t rest = slots->data[index] ^ (uint64_t)mica_entity_generation(entity) << 32;
+    *location = (uint32_t)rest;
+    return rest < MI_SLOT_FREE && index != 0;
+}
+
+static inline uint32_t mi_slots_location(const mi_slots *slots, uint32_t index) {
+    return (uint32_t)slots->data[index];
+}
+static inline void mi_slots_move(mi_slots *slots, uint32_t index, uint32_t location) {
+    slots->data[index] = (slots->data[index] & ~(uint64_t)UINT32_MAX) | location;
+}
+static inline mica_entity mi_slots_handle(const mi_slots *slots, uint32_t index) {
+    return mica_entity_make(index, (uint32_t)(slots->data[index] >> 32));
+}

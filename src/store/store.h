@@ -1,0 +1,98 @@
+// The store: entity index, tables with their chunks, and the graph of tables. It keeps rows and values; it knows
+// nothing of locks, queries or relations.
+//
+// Invariants: every living entity's location is 0 or names a row whose handle is the entity's; every row's entity has
+// that row as its location; there is one table for a set of components; tables[0] is the root (no components) and never
+// has rows; edges lead to living tables. Functions that can fail return false or NULL when out of memory or over a
+// limit, leave everything as it was, and set `store->failure`.
+#pragma once
+
+#include "base/map.h"
+#include "store/table.h"
+#include "store/value.h"
+
+typedef struct mi_chunk {
+    uint8_t *base; // NULL: the id is free
+    union {
+        mi_table *table;
+        uintptr_t next_free; // chunk id, 0 at the end
+    } of;
+} mi_chunk;
+
+typedef struct mi_store {
+    mi_heap *heap;
+    mica_schema *schema;
+    mica_allocator values; // for hooks: the heap, counted under "values"
+    mi_slots slots;
+    mi_chunk *chunks;     // by chunk id; 0 is never used
+    uint32_t chunk_count; // ids ever used, id 0 included
+    uint32_t chunk_capacity;
+    uint32_t chunk_free;          // first free id, 0: none
+    mi_region *region;            // NULL until the first row
+    MI_ARRAY(mi_table *) tables;  // by id; NULL where a table was dropped
+    MI_ARRAY(mi_table *) ordered; // canonical order; those from ordered_count of mi_store_order on are not in place yet
+    MI_ARRAY(uint32_t) table_ids_free;
+    mi_map table_map;
+    uint32_t tables_live;
+    uint32_t tables_dropped; // grows when tables are dropped: what is cached about tables is void
+    uint32_t tables_made;    // grows when tables are made
+    uint32_t sorted_count;   // of `ordered`
+    uint64_t version;        // stamp of the next change
+    mica_result failure;     // why the last function failed
+} mi_store;
+
+bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema);
+// Destructs all values and frees everything.
+void mi_store_free(mi_store *store);
+
+// Tables. `components` is ascending without repetition.
+mi_table *mi_store_table(mi_store *store, const mica_component *components, uint32_t count);
+// The table that adding `component` with what it requires leads to, and that removing it leads to; the same table if
+// nothing changes.
+mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component component);
+mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component);
+static inline mi_table *mi_store_root(const mi_store *store) {
+    return store->tables.data[0];
+}
+// Brings `ordered` and every table's rank up to date: canonical order is by the tables' sorted lists of names. False:
+// out of memory.
+bool mi_store_order(mi_store *store);
+// Drops tables without rows, spare chunks, and free blocks.
+void mi_store_trim(mi_store *store);
+
+// Rows. A row is opened (memory made sure of, not counted yet), filled in, then published; or left alone, which undoes
+// the opening. Opens `count` further rows; they are the `count` rows from `table->row_count` on, maybe over several
+// chunks.
+bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count);
+// Publishes the first open row for the entity in slot `index` and returns its location.
+uint32_t mi_store_publish(mi_store *store, mi_table *table, uint32_t index);
+// Closes the hole at `location`, whose values are raw memory by now.
+void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location);
+// Destructs the values of the row at `location`, then closes the hole.
+void mi_store_remove_row(mi_store *store, mi_table *table, uint32_t location);
+// Destructs all values and takes all rows away, without touching slots.
+void mi_store_clear_rows(mi_store *store);
+// Moves all chunks of a table to new memory, if there is any. For builds that expose pointers kept too long.
+void mi_store_shake(mi_store *store, mi_table *table);
+
+// The first thing that is wrong, or NULL. O(everything).
+const char *mi_store_validate(const mi_store *store);
+
+static inline uint8_t *mi_store_base(const mi_store *store, uint32_t location) {
+    return store->chunks[location >> MI_ROW_BITS].base;
+}
+static inline mi_table *mi_store_table_at(const mi_store *store, uint32_t location) {
+    return location == 0 ? mi_store_root(store) : store->chunks[location >> MI_ROW_BITS].of.table;
+}
+static inline uint32_t mi_row_of(uint32_t location) {
+    return location & (MI_ROW_MAX - 1);
+}
+// The location of a table's row by number.
+static inline uint32_t mi_store_location(const mi_table *table, uint32_t row) {
+    return table->chunk_ids[row >> table->shift] << MI_ROW_BITS | (row & ((1u << table->shift) - 1));
+}
+// The value of a component that the table has with data.
+static inline void *mi_store_value(const mi_store *store, const mi_table *table, uint32_t location,
+                                   mica_component component, uint32_t size) {
+    return mi_table_column(table, mi_store_base(store, location), component) + (size_t)mi_row_of(location) * size;
+}

@@ -1,0 +1,98 @@
+// Tables: all entities with the same set of components, their rows in chunks of columns.
+//
+// A chunk is one piece of a region: the column of handles first, then a column for each component that has data, in
+// ascending order of ids, each aligned to 64 bytes or the type's alignment, each with a mi_column_head right in front
+// of it (the first one's lies in the piece's prefix):
+//
+//   [head][handles ... ] [head][column ... ] [head][column ... ]
+//         ^ base               ^ base + 64 * offset_of[component]
+//
+// All chunks of a table have the same capacity, a power of two. The first chunk starts small and doubles until the
+// table's full capacity is reached; only then does a second one come. Rows are dense: every chunk but the last is full.
+// Removing a row moves the table's last row into the hole. A component's column is found by one load from `offset_of`,
+// indexed by component id.
+#pragma once
+
+#include "base/array.h"
+#include "base/region.h"
+#include "store/schema.h"
+#include "store/slots.h"
+
+#define MI_COLUMN_ALIGN 64u
+// In `offset_of`: the component is there and has no data.
+#define MI_OFFSET_TAG UINT16_MAX
+
+typedef struct mi_column_head {
+    uint64_t version; // of the last write to the column
+    uint64_t unused;  // keeps the head a multiple of 16
+} mi_column_head;
+
+typedef struct mi_column {
+    const mi_type *type;
+    uint32_t size;   // bytes of a value
+    uint32_t offset; // from the chunk's base in bytes
+} mi_column;
+
+// Where adding or removing a component leads. Empty cells have component 0.
+typedef struct mi_edge {
+    uint16_t component;
+    uint16_t removes;
+    uint32_t table_id;
+} mi_edge;
+
+typedef struct mi_table {
+    uint16_t *offset_of;   // by component id, in units of MI_COLUMN_ALIGN; 0: not here
+    uint32_t offset_count; // ids from here on are not here
+    uint32_t id;
+    uint32_t row_count;
+    uint8_t shift;      // rows a chunk: 1 << shift
+    uint8_t full_shift; // where growing ends
+    bool has_destruct;  // of any column's type
+    uint16_t column_count;
+    uint16_t component_count;
+    uint32_t chunk_count;
+    uint32_t chunk_capacity; // of chunk_ids
+    uint32_t *chunk_ids;
+    mi_column *columns;         // ascending by component id
+    mica_component *components; // ascending, tags included
+    mica_component *by_name;    // canonical order: by name
+    uint64_t *bits;             // the set of components
+    uint32_t bit_words;
+    uint32_t rank;        // position in the canonical order of tables; see mi_store_order
+    uint32_t chunk_size;  // bytes of a chunk of the present capacity
+    uint32_t chunk_align; // bytes
+    uint64_t hash;
+    mi_edge *edges; // a hash table of edge_capacity (0 or a power of two)
+    uint32_t edge_capacity;
+    uint32_t edge_count;
+    size_t allocation_size; // of this struct with its arrays
+} mi_table;
+
+static inline bool mi_table_has(const mi_table *table, mica_component component) {
+    return component < table->offset_count && table->offset_of[component] != 0;
+}
+
+static inline mi_column_head *mi_column_head_of(void *column) {
+    return (mi_column_head *)column - 1;
+}
+
+// Stamps a column; stores only if the stamp differs, since stores are what costs.
+static inline void mi_column_mark(void *column, uint64_t version) {
+    mi_column_head *head = mi_column_head_of(column);
+    if (head->version != version) {
+        head->version = version;
+    }
+}
+
+// The column of a component that the table has with data, in the chunk at `base`.
+static inline uint8_t *mi_table_column(const mi_table *table, uint8_t *base, mica_component component) {
+    return base + (size_t)table->offset_of[component] * MI_COLUMN_ALIGN;
+}
+
+// Rows in chunk number `chunk_index`.
+static inline uint32_t mi_table_chunk_rows(const mi_table *table, uint32_t chunk_index) {
+    const uint32_t first = chunk_index << table->shift;
+    const uint32_t rest = table->row_count - first;
+    const uint32_t capacity = 1u << table->shift;
+    return rest < capacity ? rest : capacity;
+}

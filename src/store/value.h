@@ -1,0 +1,57 @@
+// Values of one type in raw memory: hooks where the type has them, bytes where it has none.
+#pragma once
+
+#include "store/schema.h"
+
+#include <string.h>
+
+// Makes values; false: the hook could not. Values without a hook are zeros.
+static inline bool mi_value_construct(const mi_type *type, const mica_allocator *allocator, void *values,
+                                      uint32_t count) {
+    if (type->info.hooks.construct != NULL) {
+        const mica_hook_context context = {allocator, type->info.hooks.user};
+        return type->info.hooks.construct(values, (int32_t)count, &context);
+    }
+    memset(values, 0, (size_t)type->info.size * count);
+    return true;
+}
+
+static inline void mi_value_destruct(const mi_type *type, const mica_allocator *allocator, void *values,
+                                     uint32_t count) {
+    if (type->info.hooks.destruct != NULL) {
+        const mica_hook_context context = {allocator, type->info.hooks.user};
+        type->info.hooks.destruct(values, (int32_t)count, &context);
+    }
+}
+
+// `from` is raw memory afterwards.
+static inline void mi_value_move(const mi_type *type, const mica_allocator *allocator, void *to, void *from,
+                                 uint32_t count) {
+    if (type->info.hooks.move != NULL) {
+        const mica_hook_context context = {allocator, type->info.hooks.user};
+        type->info.hooks.move(to, from, (int32_t)count, &context);
+        return;
+    }
+    memcpy(to, from, (size_t)type->info.size * count);
+}
+
+// False: the hook could not. A move-only type must not come here.
+static inline bool mi_value_copy(const mi_type *type, const mica_allocator *allocator, void *to, const void *from,
+                                 uint32_t count) {
+    if (type->info.hooks.copy != NULL) {
+        const mica_hook_context context = {allocator, type->info.hooks.user};
+        return type->info.hooks.copy(to, from, (int32_t)count, &context);
+    }
+    memcpy(to, from, (size_t)type->info.size * count);
+    return true;
+}
+
+// Takes a caller's value into raw memory: a copy, or for move-only types the value itself.
+static inline bool mi_value_take(const mi_type *type, const mica_allocator *allocator, void *to, const void *from,
+                                 uint32_t count) {
+    if (type->info.hooks.copy == NULL && type->info.hooks.destruct != NULL) {
+        mi_value_move(type, allocator, to, (void *)(uintptr_t)from, count);
+        return true;
+    }
+    return mi_value_copy(type, allocator, to, from, count);
+}

@@ -1,0 +1,114 @@
+// The world's inside: what the parts above the store share.
+#pragma once
+
+#include "base/error.h"
+#include "store/store.h"
+
+#include <mica/commands.h>
+#include <mica/query.h>
+#include <mica/resource.h>
+#include <mica/verbs.h>
+#include <mica/world.h>
+
+// A relation: a component whose value names another entity, kept by a part further up. The verbs of the world hand
+// everything that concerns such a component to these functions; none of them checks the structure lock (the caller
+// has). `call` is for messages.
+typedef struct mi_relation {
+    mica_component component;
+    // Links `entity` (alive) as `value` says (NULL: constructed), or changes the link. `flags` is the relation's own.
+    mica_result (*link)(mica_world *world, mica_entity entity, const void *value, uint32_t flags, const char *call);
+    mica_result (*unlink)(mica_world *world, mica_entity entity, uint32_t flags, const char *call);
+    // `entity` is about to be destroyed, its components are still there. Cannot fail; may move other entities' rows.
+    void (*release)(mica_world *world, mica_entity entity);
+    // Destroys `entity` and all below it.
+    mica_result (*destroy_subtree)(mica_world *world, mica_entity entity, const char *call);
+    // All entities are gone.
+    void (*clear)(mica_world *world);
+} mi_relation;
+
+// A part further up that keeps state of its own in a world.
+typedef struct mi_extension {
+    const void *key; // address of something static that names the part
+    void *state;
+    void (*stop)(mica_world *world, void *state); // may be NULL: the world is about to end, everything is still there
+    void (*destroy)(mica_world *world, void *state); // frees the state
+} mi_extension;
+
+typedef struct mi_resource {
+    void *value; // NULL: none
+    uint64_t version;
+    bool is_pointer;
+} mi_resource;
+
+struct mica_world {
+    struct mica_head head; // first: inline functions of the public headers read it
+    mi_heap heap;
+    mi_store store;
+    mica_schema *schema;
+    bool owns_schema;
+    mica_log_handler log;
+    char *name;
+    mica_world_def def;
+
+    uint32_t walk_count;          // open walks
+    mica_run *running;            // the running system's, NULL outside
+    const char *running_system;   // its name
+    bool running_locks;           // the running system declared its access: structure is locked
+    mica_commands *walk_commands; // recorded by walks outside systems; made on first use
+
+    MI_ARRAY(mica_query *) queries;
+    mi_map query_map;
+    MI_ARRAY(mi_resource) resources; // by component id
+    MI_ARRAY(mi_relation) relations;
+    MI_ARRAY(mi_extension) extensions;
+    uint64_t command_skipped_count;
+};
+
+// MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.
+mica_result mi_world_check_structure(mica_world *world, const char *call);
+
+// The location of a living entity, or MICA_STALE with a message that says what the handle is.
+mica_result mi_world_resolve(const mica_world *world, mica_entity entity, uint32_t *location, const char *call);
+mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, const char *call);
+
+// The type of an id, or NULL with MICA_UNKNOWN.
+const mi_type *mi_world_type(const mica_world *world, mica_component component, const char *call);
+
+// Says why a function of the store failed and returns its code.
+mica_result mi_world_fail_store(const mica_world *world, const char *call);
+
+// A value to be given to an entity. NULL: constructed.
+typedef struct mi_change {
+    mica_component component;
+    bool move; // the value is moved from, which cannot fail, instead of being taken as a caller's (a copy where there
+               // is a copy hook)
+    const void *value;
+} mi_change;
+
+// Brings a living entity into table `to`: components that both tables have keep their values, those that `to` lacks are
+// destructed, new ones are constructed unless `changes` (ascending by component, all in `to`, all with data) gives them
+// a value; values given for components that the entity has replace the old ones. All or nothing; on failure nothing was
+// moved from. The structure lock and relations are the caller's business. `to` may be the entity's own table, or the
+// root.
+mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
+                            uint32_t count, const char *call);
+
+// Makes an entity in table `table` with `changes` as above. Null on failure.
+mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
+                          const char *call);
+
+// Destroys a living entity, relations first. Cannot fail.
+void mi_world_unmake(mica_world *world, mica_entity entity);
+
+// As mica_entity_clone without the lock check.
+mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *call);
+
+// The relation that `component` is, or NULL.
+const mi_relation *mi_world_relation(const mica_world *world, mica_component component);
+// Adds a relation; false: out of memory. Marks the type in the schema.
+bool mi_world_add_relation(mica_world *world, const mi_relation *relation);
+
+// The state of an extension, or NULL.
+void *mi_world_extension(const mica_world *world, const void *key);
+// Adds an extension; false: out of memory.
+bool mi_world_add_extension(mica_world *world, const mi_extension *extension);
