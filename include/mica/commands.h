@@ -18,21 +18,17 @@
 MICA_BEGIN
 
 /// Makes an empty buffer for a world; NULL: `MICA_OUT_OF_MEMORY`. It must be destroyed before its world. O(1).
-MICA_API
-mica_commands *mica_commands_create(mica_world *world);
+MICA_API mica_commands *mica_commands_create(mica_world *world);
 
 /// Ends a buffer; commands in it are dropped. NULL is allowed. Buffers that the library lends (of systems and walks)
 /// are left alone. O(commands).
-MICA_API
-void mica_commands_destroy(mica_commands *commands);
+MICA_API void mica_commands_destroy(mica_commands *commands);
 
 /// Drops the recorded commands. O(commands).
-MICA_API
-void mica_commands_clear(mica_commands *commands);
+MICA_API void mica_commands_clear(mica_commands *commands);
 
 /// How many commands wait. O(1).
-MICA_API
-int32_t mica_commands_count(const mica_commands *commands);
+MICA_API int32_t mica_commands_count(const mica_commands *commands);
 
 /// Counts of a buffer since it was made.
 typedef struct mica_commands_stats {
@@ -41,22 +37,18 @@ typedef struct mica_commands_stats {
 } mica_commands_stats;
 
 /// Counts of a buffer since it was made. O(1).
-MICA_API
-mica_commands_stats mica_commands_statistics(const mica_commands *commands);
+MICA_API mica_commands_stats mica_commands_statistics(const mica_commands *commands);
 
 /// Applies and empties the buffer. Refuses: `MICA_LOCKED`. On `MICA_OUT_OF_MEMORY` or `MICA_LIMIT` the commands that
 /// could not be applied stay in the buffer, and applying may be tried again. O(commands), and the moves.
-MICA_API
-mica_result mica_commands_apply(mica_commands *commands);
+MICA_API mica_result mica_commands_apply(mica_commands *commands);
 
 /// The world of a buffer. O(1).
-MICA_API
-mica_world *mica_commands_world(const mica_commands *commands);
+MICA_API mica_world *mica_commands_world(const mica_commands *commands);
 
 /// The handle that a placeholder of this buffer got when it was last applied; null if it names none (or its creation
 /// was skipped). Good until the next record. O(1).
-MICA_API
-mica_entity mica_commands_resolve(const mica_commands *commands, mica_entity placeholder);
+MICA_API mica_entity mica_commands_resolve(const mica_commands *commands, mica_entity placeholder);
 
 // Recording. Refusals at recording: null and foreign placeholders and values for tags (`MICA_STALE`, `MICA_NO_VALUE`),
 // unknown ids (`MICA_UNKNOWN`), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`; nothing is recorded then. Whether a target is alive
@@ -64,32 +56,27 @@ mica_entity mica_commands_resolve(const mica_commands *commands, mica_entity pla
 
 /// Records a spawn with `count` values, 0 for an entity without components; returns the placeholder, null on failure.
 /// As `mica_entity_spawn`.
-MICA_API
-mica_entity mica_commands_spawn(mica_commands *commands, const mica_value *values, int32_t count);
+MICA_API mica_entity mica_commands_spawn(mica_commands *commands, const mica_value *values, int32_t count);
 
 /// Records a clone; returns the placeholder, null on failure. As `mica_entity_clone`.
-MICA_API
-mica_entity mica_commands_clone(mica_commands *commands, mica_entity source);
+MICA_API mica_entity mica_commands_clone(mica_commands *commands, mica_entity source);
 
 /// Records a destruction. As `mica_entity_destroy`.
-MICA_API
-mica_result mica_commands_destroy_entity(mica_commands *commands, mica_entity entity);
+MICA_API mica_result mica_commands_destroy_entity(mica_commands *commands, mica_entity entity);
 
 /// Records a destruction of many; each that is dead by then is skipped and counted.
-MICA_API
-mica_result mica_commands_destroy_many(mica_commands *commands, const mica_entity *entities, int32_t count);
+MICA_API mica_result mica_commands_destroy_many(mica_commands *commands, const mica_entity *entities, int32_t count);
 
 /// Records an add. As `mica_entity_add`.
-MICA_API
-mica_result mica_commands_add(mica_commands *commands, mica_entity entity, mica_component component, const void *value);
+MICA_API mica_result mica_commands_add(mica_commands *commands, mica_entity entity, mica_component component,
+                                       const void *value);
 
 /// Records a set. As `mica_entity_set`.
-MICA_API
-mica_result mica_commands_set(mica_commands *commands, mica_entity entity, mica_component component, const void *value);
+MICA_API mica_result mica_commands_set(mica_commands *commands, mica_entity entity, mica_component component,
+                                       const void *value);
 
 /// Records a removal. As `mica_entity_remove`.
-MICA_API
-mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mica_component component);
+MICA_API mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mica_component component);
 
 /// The id of `type` in the schema of the buffer's world, registered if it is new; as `mica_world_component`.
 static inline mica_component mica_commands_component(mica_commands *commands, mica_type *type) {

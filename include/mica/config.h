@@ -69,12 +69,10 @@
 MICA_BEGIN
 
 /// Exists in a library built for these handles; see `MICA_ABI_SYMBOL`.
-extern MICA_API
-const char MICA_ABI_SYMBOL;
+extern MICA_API const char MICA_ABI_SYMBOL;
 static const char *const mica_abi_anchor MICA_USED = &MICA_ABI_SYMBOL;
 
 /// The library's version, as `MICA_VERSION` was when it was built. Any thread.
-MICA_API
-int32_t mica_version(void);
+MICA_API int32_t mica_version(void);
 
 MICA_END

@@ -27,46 +27,36 @@ typedef enum mica_pose {
 /// that it has already keeps its place. Refuses: `MICA_CYCLE` (the child itself or one of its descendants; names both),
 /// `MICA_STALE`, `MICA_LOCKED`, `MICA_OUT_OF_MEMORY`. `MICA_POSE_WORLD` on shear: done, with a warning to the log. O(1)
 /// if the child has no children, otherwise O(depth of the parent).
-MICA_API
-mica_result mica_entity_set_parent(mica_world *world, mica_entity child, mica_entity parent, mica_pose pose);
+MICA_API mica_result mica_entity_set_parent(mica_world *world, mica_entity child, mica_entity parent, mica_pose pose);
 
 /// Records `mica_entity_set_parent`; ends a fold.
-MICA_API
-mica_result mica_commands_set_parent(mica_commands *commands, mica_entity child, mica_entity parent, mica_pose pose);
+MICA_API mica_result mica_commands_set_parent(mica_commands *commands, mica_entity child, mica_entity parent,
+                                              mica_pose pose);
 
 /// Links `count` children to their parents in this order, keeping local poses, and checks for cycles once. All or none.
 /// A null parent makes a root. Refuses as `mica_entity_set_parent` (the message names the index); `MICA_INVALID` (a
 /// child twice). O(count + nodes above the children that were there before).
-MICA_API
-mica_result mica_entity_set_parent_many(mica_world *world, const mica_entity *children, const mica_entity *parents,
-                                        int32_t count);
+MICA_API mica_result mica_entity_set_parent_many(mica_world *world, const mica_entity *children,
+                                                 const mica_entity *parents, int32_t count);
 
 /// Destroys an entity and all its descendants, deepest first. Refuses: `MICA_STALE`, `MICA_LOCKED`. O(subtree).
-MICA_API
-mica_result mica_entity_destroy_subtree(mica_world *world, mica_entity root);
+MICA_API mica_result mica_entity_destroy_subtree(mica_world *world, mica_entity root);
 
 /// Records `mica_entity_destroy_subtree`; ends a fold.
-MICA_API
-mica_result mica_commands_destroy_subtree(mica_commands *commands, mica_entity root);
+MICA_API mica_result mica_commands_destroy_subtree(mica_commands *commands, mica_entity root);
 
 /// The parent; null if there is none (no error), or `MICA_STALE`. O(1), as all that follow.
-MICA_API
-mica_entity mica_parent(const mica_world *world, mica_entity entity);
+MICA_API mica_entity mica_parent(const mica_world *world, mica_entity entity);
 /// The first child; null as `mica_parent`.
-MICA_API
-mica_entity mica_first_child(const mica_world *world, mica_entity entity);
+MICA_API mica_entity mica_first_child(const mica_world *world, mica_entity entity);
 /// The last child; null as `mica_parent`.
-MICA_API
-mica_entity mica_last_child(const mica_world *world, mica_entity entity);
+MICA_API mica_entity mica_last_child(const mica_world *world, mica_entity entity);
 /// The sibling after; null as `mica_parent`. Roots have no siblings.
-MICA_API
-mica_entity mica_next_sibling(const mica_world *world, mica_entity entity);
+MICA_API mica_entity mica_next_sibling(const mica_world *world, mica_entity entity);
 /// The sibling before; null as `mica_parent`.
-MICA_API
-mica_entity mica_previous_sibling(const mica_world *world, mica_entity entity);
+MICA_API mica_entity mica_previous_sibling(const mica_world *world, mica_entity entity);
 /// How many children; -1: `MICA_STALE`.
-MICA_API
-int32_t mica_child_count(const mica_world *world, mica_entity entity);
+MICA_API int32_t mica_child_count(const mica_world *world, mica_entity entity);
 
 MICA_END
 

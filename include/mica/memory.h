@@ -45,7 +45,6 @@ typedef struct mica_memory_usage {
 } mica_memory_usage;
 
 /// The name of a purpose as statistics print it; "" for a number that is none. O(1), any thread.
-MICA_API
-const char *mica_memory_purpose_name(mica_memory_purpose purpose);
+MICA_API const char *mica_memory_purpose_name(mica_memory_purpose purpose);
 
 MICA_END

@@ -7,10 +7,8 @@
 
 MICA_BEGIN
 /// \cond internal
-MICA_API
-void mica_name_destruct(void *values, int32_t count, const mica_hook_context *context);
-MICA_API
-bool mica_name_copy(void *to, const void *from, int32_t count, const mica_hook_context *context);
+MICA_API void mica_name_destruct(void *values, int32_t count, const mica_hook_context *context);
+MICA_API bool mica_name_copy(void *to, const void *from, int32_t count, const mica_hook_context *context);
 /// \endcond
 MICA_END
 
@@ -22,12 +20,10 @@ MICA_STRUCT_NAMED_WITH(mica_name, "Name", (.hooks = {.destruct = mica_name_destr
 MICA_BEGIN
 
 /// Names an entity; NULL takes the name away. Refuses as `mica_entity_set`. O(length).
-MICA_API
-mica_result mica_set_name(mica_world *world, mica_entity entity, const char *text);
+MICA_API mica_result mica_set_name(mica_world *world, mica_entity entity, const char *text);
 
 /// The name of an entity; "" if it has none, or with `MICA_STALE`. Good until the name changes or the next structural
 /// change. O(1).
-MICA_API
-const char *mica_name_of(const mica_world *world, mica_entity entity);
+MICA_API const char *mica_name_of(const mica_world *world, mica_entity entity);
 
 MICA_END

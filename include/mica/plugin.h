@@ -28,8 +28,8 @@ static inline mica_plugin_host mica_plugin_host_here(void) {
 
 /// Compares a host with what a plug-in was built for. Refuses: `MICA_INCOMPATIBLE`, with both values in the message:
 /// another handle width, or a version whose first two numbers differ. Call it through `mica_plugin_check`. O(1).
-MICA_API
-mica_result mica_plugin_compare(const mica_plugin_host *host, int32_t version, int32_t entity_bits, int32_t index_bits);
+MICA_API mica_result mica_plugin_compare(const mica_plugin_host *host, int32_t version, int32_t entity_bits,
+                                         int32_t index_bits);
 
 /// The first line of a plug-in: `if (mica_plugin_check(host) != MICA_OK) return MICA_INCOMPATIBLE;`
 static inline mica_result mica_plugin_check(const mica_plugin_host *host) {
@@ -39,8 +39,6 @@ static inline mica_result mica_plugin_check(const mica_plugin_host *host) {
 /// The type of the entry point, and its name.
 typedef mica_result (*mica_plugin_function)(mica_world *world, const mica_plugin_host *host);
 #define MICA_PLUGIN_SYMBOL "mica_plugin"
-#define MICA_PLUGIN \
-    MICA_API        \
-    mica_result mica_plugin
+#define MICA_PLUGIN MICA_API mica_result mica_plugin
 
 MICA_END

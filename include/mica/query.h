@@ -44,49 +44,38 @@ typedef struct mica_term {
 /// `MICA_INVALID` (a component twice, a read or write of a tag, a bad any-of number; the message names the term),
 /// `MICA_UNKNOWN`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, or as `mica_schema_register`. No terms: all living entities.
 /// O(terms) if the world has it, otherwise O(tables).
-MICA_API
-mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t term_count);
+MICA_API mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t term_count);
 
 /// As `mica_query_create`, without a reference: good until the next `mica_world_trim`.
-MICA_API
-mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t term_count);
+MICA_API mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t term_count);
 
 /// Takes a further reference and returns `query`. O(1).
-MICA_API
-mica_query *mica_query_retain(mica_query *query);
+MICA_API mica_query *mica_query_retain(mica_query *query);
 
 /// Gives a reference back; the query stays with its world until that is trimmed. NULL is allowed. O(1).
-MICA_API
-void mica_query_release(mica_query *query);
+MICA_API void mica_query_release(mica_query *query);
 
 /// The query in words, such as "[write] Position, Velocity, !Frozen, ?Health"; belongs to the query. O(1).
-MICA_API
-const char *mica_query_text(const mica_query *query);
+MICA_API const char *mica_query_text(const mica_query *query);
 
 /// How many entities match. O(matching tables).
-MICA_API
-int32_t mica_query_count(mica_query *query);
+MICA_API int32_t mica_query_count(mica_query *query);
 
 /// An upper bound of `mica_query_count`, for reserving. O(1) or O(matching tables).
-MICA_API
-int32_t mica_query_size_hint(mica_query *query);
+MICA_API int32_t mica_query_size_hint(mica_query *query);
 
 /// The first entity in order of visit; null if none matches (no error). O(matching tables).
-MICA_API
-mica_entity mica_query_first(mica_query *query);
+MICA_API mica_entity mica_query_first(mica_query *query);
 
 /// Whether the entity is alive and matches. O(terms).
-MICA_API
-bool mica_query_contains(mica_query *query, mica_entity entity);
+MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 
 /// Writes up to `capacity` matching entities in order of visit and returns how many match. O(matches).
-MICA_API
-int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
+MICA_API int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
 
 /// Why `entity` matches or not, a line a term, closed by zero, cut to `capacity` bytes; returns the length without the
 /// cut. With a null entity: what the query is, and which tables it matches. O(terms), O(matching tables).
-MICA_API
-size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity);
+MICA_API size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity);
 
 // Walks
 
@@ -111,43 +100,34 @@ typedef struct mica_iter {
 
 /// Opens a walk. Structure is locked until it ends. `open` is false on failure (`MICA_OUT_OF_MEMORY`, `MICA_INVALID`:
 /// no query). O(1).
-MICA_API
-mica_iter mica_query_begin(mica_query *query);
+MICA_API mica_iter mica_query_begin(mica_query *query);
 
 /// Opens a walk over the query of the running system (its first).
-MICA_API
-mica_iter mica_run_begin(mica_run *run);
+MICA_API mica_iter mica_run_begin(mica_run *run);
 
 /// Goes to the next span; false at the end, with the walk still open. O(1) a span, O(1) a matching table without rows.
-MICA_API
-bool mica_iter_next(mica_iter *iter);
+MICA_API bool mica_iter_next(mica_iter *iter);
 
 /// Ends a walk: when the last one of a world ends, commands recorded through `mica_iter_commands` outside systems are
 /// applied. A walk that has ended already is left alone. O(1), and the commands.
-MICA_API
-void mica_iter_end(mica_iter *iter);
+MICA_API void mica_iter_end(mica_iter *iter);
 
 /// The span's column for reading; NULL if the span does not have it (optional and any-of terms) or, with an error, if
 /// the query does not read it (`MICA_NO_ACCESS`). Good until the walk goes on. O(1).
-MICA_API
-const void *mica_iter_read(const mica_iter *iter, mica_type *type);
+MICA_API const void *mica_iter_read(const mica_iter *iter, mica_type *type);
 
 /// As `mica_iter_read`, for writing: the query must declare it. Marks the span's column as changed.
-MICA_API
-void *mica_iter_write(const mica_iter *iter, mica_type *type);
+MICA_API void *mica_iter_write(const mica_iter *iter, mica_type *type);
 
 /// As `mica_iter_read`, by id.
-MICA_API
-const void *mica_iter_read_id(const mica_iter *iter, mica_component component);
+MICA_API const void *mica_iter_read_id(const mica_iter *iter, mica_component component);
 
 /// As `mica_iter_write`, by id.
-MICA_API
-void *mica_iter_write_id(const mica_iter *iter, mica_component component);
+MICA_API void *mica_iter_write_id(const mica_iter *iter, mica_component component);
 
 /// Where to record structural changes during a walk: inside a system the system's buffer; outside, one that is applied
 /// when the world's last open walk ends. NULL: `MICA_OUT_OF_MEMORY`. O(1).
-MICA_API
-mica_commands *mica_iter_commands_of(mica_iter *iter);
+MICA_API mica_commands *mica_iter_commands_of(mica_iter *iter);
 
 /// Goes to the next row; false at the end. For walks by rows. O(1).
 static inline bool mica_iter_next_row(mica_iter *iter) {

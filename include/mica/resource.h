@@ -12,33 +12,26 @@ MICA_BEGIN
 /// Gives the world its value of a type, or replaces it. The value is copied, or moved from if the type is move-only.
 /// Refuses: `MICA_UNKNOWN`, `MICA_INVALID` (no value), `MICA_NO_VALUE` (a tag), `MICA_EXISTS` (held by pointer),
 /// `MICA_OUT_OF_MEMORY`. O(1).
-MICA_API
-mica_result mica_resource_set(mica_world *world, mica_component component, const void *value);
+MICA_API mica_result mica_resource_set(mica_world *world, mica_component component, const void *value);
 
 /// Lets the world refer to the caller's value, which stays the caller's and must outlive the world or be removed
 /// before. Replaces an earlier pointer. Refuses: `MICA_EXISTS` (held by value), and as `mica_resource_set`. O(1).
-MICA_API
-mica_result mica_resource_set_pointer(mica_world *world, mica_component component, void *value);
+MICA_API mica_result mica_resource_set_pointer(mica_world *world, mica_component component, void *value);
 
 /// The resource for reading; NULL if there is none (no error) or `MICA_UNKNOWN`. O(1).
-MICA_API
-const void *mica_resource_get(const mica_world *world, mica_component component);
+MICA_API const void *mica_resource_get(const mica_world *world, mica_component component);
 
 /// The resource for writing; marks it as changed. NULL as `mica_resource_get`. O(1).
-MICA_API
-void *mica_resource_get_write(mica_world *world, mica_component component);
+MICA_API void *mica_resource_get_write(mica_world *world, mica_component component);
 
 /// The resource for writing, constructed if there was none. NULL: as `mica_resource_set`. O(1).
-MICA_API
-void *mica_resource_ensure(mica_world *world, mica_component component);
+MICA_API void *mica_resource_ensure(mica_world *world, mica_component component);
 
 /// Removes a resource; its value is destructed if it is held by value. Nothing happens if there is none. Refuses:
 /// `MICA_UNKNOWN`. O(1).
-MICA_API
-mica_result mica_resource_remove(mica_world *world, mica_component component);
+MICA_API mica_result mica_resource_remove(mica_world *world, mica_component component);
 
 /// The version of the last change of a resource; 0 if there is none. O(1).
-MICA_API
-uint64_t mica_resource_version(const mica_world *world, mica_component component);
+MICA_API uint64_t mica_resource_version(const mica_world *world, mica_component component);
 
 MICA_END

@@ -43,27 +43,22 @@ typedef enum mica_result {
 
 /// The name of a code as it is written in C, such as "MICA_STALE"; "MICA_UNKNOWN_RESULT" for a number that is no code.
 /// O(1), any thread.
-MICA_API
-const char *mica_result_name(mica_result result);
+MICA_API const char *mica_result_name(mica_result result);
 
 /// The text of a code in a few words. O(1), any thread.
-MICA_API
-const char *mica_result_text(mica_result result);
+MICA_API const char *mica_result_text(mica_result result);
 
 /// The code of this thread's latest failure; `MICA_OK` if there was none since the start or `mica_error_clear`. Success
 /// does not reset it. O(1).
-MICA_API
-mica_result mica_last_result(void);
+MICA_API mica_result mica_last_result(void);
 
 /// The latest failure of this thread as one sentence that names the call and what it was about; "" if there was none.
 /// The text is made when asked for, belongs to the thread, and stays until the thread's next failure or
 /// `mica_error_clear`.
-MICA_API
-const char *mica_last_error(void);
+MICA_API const char *mica_last_error(void);
 
 /// Forgets this thread's latest failure. O(1).
-MICA_API
-void mica_error_clear(void);
+MICA_API void mica_error_clear(void);
 
 typedef enum mica_log_level { MICA_LOG_ERROR, MICA_LOG_WARNING, MICA_LOG_INFO } mica_log_level;
 

@@ -22,16 +22,13 @@ typedef struct mica_schema_def {
 
 /// Makes a schema with one reference, held by the caller; NULL: out of memory or half an allocator. `def` may be NULL.
 /// O(1).
-MICA_API
-mica_schema *mica_schema_create(const mica_schema_def *def);
+MICA_API mica_schema *mica_schema_create(const mica_schema_def *def);
 
 /// Takes a further reference and returns `schema`. O(1).
-MICA_API
-mica_schema *mica_schema_retain(mica_schema *schema);
+MICA_API mica_schema *mica_schema_retain(mica_schema *schema);
 
 /// Gives a reference back; the last one frees the schema. NULL is allowed. O(types) for the last.
-MICA_API
-void mica_schema_release(mica_schema *schema);
+MICA_API void mica_schema_release(mica_schema *schema);
 
 /// The id of `type` in the schema; copies the descriptor if its name is new. 0 on failure: `MICA_MISMATCH` (the name is
 /// known with another size, alignment, kind, or other fields; the message says both), `MICA_BAD_TYPE` (empty or
@@ -39,16 +36,13 @@ void mica_schema_release(mica_schema *schema);
 /// does not divide the size, a tag with data, fields that disagree with the size), `MICA_LIMIT` (`MICA_COMPONENT_MAX`
 /// types), `MICA_OUT_OF_MEMORY`. Required types are registered along. O(length of the texts); O(1) for a descriptor
 /// that was last used with this schema.
-MICA_API
-mica_component mica_schema_register(mica_schema *schema, mica_type *type);
+MICA_API mica_component mica_schema_register(mica_schema *schema, mica_type *type);
 
 /// The id of the type named `name`, or 0 (no error). O(length of the name).
-MICA_API
-mica_component mica_schema_find(const mica_schema *schema, const char *name);
+MICA_API mica_component mica_schema_find(const mica_schema *schema, const char *name);
 
 /// How many types the schema holds; their ids are 1 to this number. O(1).
-MICA_API
-int32_t mica_schema_count(const mica_schema *schema);
+MICA_API int32_t mica_schema_count(const mica_schema *schema);
 
 /// What a schema knows of a component type.
 typedef struct mica_component_info {
@@ -64,8 +58,7 @@ typedef struct mica_component_info {
 } mica_component_info;
 
 /// What is known of type `id`; NULL: `MICA_UNKNOWN`. O(1).
-MICA_API
-const mica_component_info *mica_schema_info(const mica_schema *schema, mica_component id);
+MICA_API const mica_component_info *mica_schema_info(const mica_schema *schema, mica_component id);
 
 typedef enum mica_field_kind {
     MICA_FIELD_BOOL,   ///< 1 byte
@@ -92,8 +85,7 @@ typedef struct mica_field {
 /// The fields of type `id` and their number; NULL: `MICA_UNREFLECTED` (declared without fields, text that cannot be
 /// parsed, a nested type that the schema does not know, each said in the message), `MICA_UNKNOWN`. A tag and an
 /// enumeration have none: `MICA_UNREFLECTED`. O(fields) the first time, then O(1).
-MICA_API
-const mica_field *mica_schema_fields(const mica_schema *schema, mica_component id, int32_t *count);
+MICA_API const mica_field *mica_schema_fields(const mica_schema *schema, mica_component id, int32_t *count);
 
 typedef struct mica_enumerator {
     const char *name;
@@ -102,7 +94,6 @@ typedef struct mica_enumerator {
 
 /// The names of enumeration `id` in order of declaration and their number; NULL: `MICA_UNREFLECTED`, `MICA_UNKNOWN`.
 /// O(1).
-MICA_API
-const mica_enumerator *mica_schema_enumerators(const mica_schema *schema, mica_component id, int32_t *count);
+MICA_API const mica_enumerator *mica_schema_enumerators(const mica_schema *schema, mica_component id, int32_t *count);
 
 MICA_END

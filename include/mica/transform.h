@@ -12,8 +12,7 @@ MICA_STRUCT_NAMED_WITH(mica_world_transform, "WorldTransform", (.transient = tru
 
 MICA_BEGIN
 /// \cond internal
-MICA_API
-bool mica_transform_construct(void *values, int32_t count, const mica_hook_context *context);
+MICA_API bool mica_transform_construct(void *values, int32_t count, const mica_hook_context *context);
 /// \endcond
 MICA_END
 
@@ -41,26 +40,21 @@ MICA_BEGIN
 /// Computes the world matrix of every entity that has both `mica_transform` and `mica_world_transform`, parents before
 /// children. An ancestor without a transform counts as identity. No structural change; allowed while structure is
 /// locked. Refuses: `MICA_OUT_OF_MEMORY`. O(entities with a transform).
-MICA_API
-mica_result mica_transform_resolve(mica_world *world);
+MICA_API mica_result mica_transform_resolve(mica_world *world);
 
 /// Adds the system "resolve_transforms", which calls `mica_transform_resolve` in the stage resolve. 0 as
 /// `mica_system_add`.
-MICA_API
-mica_system mica_transform_system_add(mica_world *world);
+MICA_API mica_system mica_transform_system_add(mica_world *world);
 
 /// The world matrix of one entity from the local poses of it and its ancestors, without looking at what was resolved.
 /// Refuses: `MICA_STALE`, `MICA_ABSENT` (no transform). O(depth).
-MICA_API
-mica_result mica_transform_world_of(const mica_world *world, mica_entity entity, float matrix[16]);
+MICA_API mica_result mica_transform_world_of(const mica_world *world, mica_entity entity, float matrix[16]);
 
 /// The matrix of a pose. O(1), any thread.
-MICA_API
-void mica_transform_matrix(const mica_transform *transform, float matrix[16]);
+MICA_API void mica_transform_matrix(const mica_transform *transform, float matrix[16]);
 
 /// The pose nearest to a matrix: exact but for rounding, unless it shears or projects. A mirroring gives a negative
 /// scale. Returns whether the pose gives the matrix again (to 1e-4 of its largest element). O(1), any thread.
-MICA_API
-bool mica_transform_from_matrix(const float matrix[16], mica_transform *transform);
+MICA_API bool mica_transform_from_matrix(const float matrix[16], mica_transform *transform);
 
 MICA_END

@@ -89,8 +89,8 @@ static inline mica_result mica_resource_remove_typed(mica_world *world, mica_typ
 }
 /// Whether the entity has all (or, with `any`, one) of the types; a descriptor that is refused is a type that it does
 /// not have.
-MICA_API
-bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *const *types, int32_t count, bool any);
+MICA_API bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *const *types, int32_t count,
+                                   bool any);
 /// \endcond
 
 MICA_END

@@ -35,48 +35,38 @@ typedef struct mica_world_def {
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a negative or non-finite
 /// length). `def` may be NULL. O(1).
-MICA_API
-mica_world *mica_world_create(const mica_world_def *def);
+MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;
 /// walks that are open end with it. O(entities whose types have a destruct hook, tables, systems).
-MICA_API
-void mica_world_destroy(mica_world *world);
+MICA_API void mica_world_destroy(mica_world *world);
 
 /// The world's schema; no reference is taken. O(1).
-MICA_API
-mica_schema *mica_world_schema(const mica_world *world);
+MICA_API mica_schema *mica_world_schema(const mica_world *world);
 
 /// The name given at creation. O(1).
-MICA_API
-const char *mica_world_name(const mica_world *world);
+MICA_API const char *mica_world_name(const mica_world *world);
 
 /// How many entities are alive. O(1).
-MICA_API
-int32_t mica_world_entity_count(const mica_world *world);
+MICA_API int32_t mica_world_entity_count(const mica_world *world);
 
 /// Destroys all entities; their handles become stale. Resources, systems, queries and tables stay. Refuses:
 /// `MICA_LOCKED`. O(slots), and a destruct hook a value.
-MICA_API
-mica_result mica_world_clear(mica_world *world);
+MICA_API mica_result mica_world_clear(mica_world *world);
 
 /// Makes room for `count` entities in all, so that creating them allocates no slots. Refuses: `MICA_OUT_OF_MEMORY`,
 /// `MICA_LIMIT`. O(count).
-MICA_API
-mica_result mica_world_reserve(mica_world *world, uint32_t count);
+MICA_API mica_result mica_world_reserve(mica_world *world, uint32_t count);
 
 /// Frees what is not used: empty tables, spare chunks, queries that nobody holds (pointers to those are invalid
 /// afterwards). Refuses: `MICA_LOCKED`. O(tables + queries).
-MICA_API
-mica_result mica_world_trim(mica_world *world);
+MICA_API mica_result mica_world_trim(mica_world *world);
 
 /// The version of the world's next change; grows with every step. O(1).
-MICA_API
-uint64_t mica_world_version(const mica_world *world);
+MICA_API uint64_t mica_world_version(const mica_world *world);
 
 /// Bytes that the world and, if it has one of its own, its schema hold. O(1).
-MICA_API
-mica_memory_usage mica_world_memory(const mica_world *world);
+MICA_API mica_memory_usage mica_world_memory(const mica_world *world);
 
 /// Counts of a world, for statistics.
 typedef struct mica_world_stats {
@@ -93,18 +83,15 @@ typedef struct mica_world_stats {
 } mica_world_stats;
 
 /// Counts of a world. O(tables).
-MICA_API
-mica_world_stats mica_world_statistics(const mica_world *world);
+MICA_API mica_world_stats mica_world_statistics(const mica_world *world);
 
 /// Checks every invariant of the world. `MICA_OK`, or `MICA_INVALID` with the first broken one in the last error. For
 /// tests and debugging. O(everything).
-MICA_API
-mica_result mica_world_validate(mica_world *world);
+MICA_API mica_result mica_world_validate(mica_world *world);
 
 /// The id of `type` in the world's schema, registered if it is new; 0 as `mica_schema_register`. Parallel systems and
 /// loaders need types registered early. O(1) once known.
-MICA_API
-mica_component mica_world_register(mica_world *world, mica_type *type);
+MICA_API mica_component mica_world_register(mica_world *world, mica_type *type);
 
 /// \cond internal: what worlds and command buffers begin with, for inline functions alone.
 struct mica_head {
@@ -127,35 +114,29 @@ static inline mica_component mica_world_component(mica_world *world, mica_type *
 // Entities
 
 /// Makes an entity without components. Null on failure: `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`. O(1).
-MICA_API
-mica_entity mica_entity_create(mica_world *world);
+MICA_API mica_entity mica_entity_create(mica_world *world);
 
 /// Makes entities with exactly these handles, for loaders: slots that are free, with generations that they have not
 /// issued yet. All or none. Refuses: `MICA_EXISTS` (alive, or named twice), `MICA_STALE` (null, a placeholder, or a
 /// generation that its slot has issued before; the message names the index in the array), `MICA_LIMIT`, `MICA_LOCKED`,
 /// `MICA_OUT_OF_MEMORY`. O(count + highest index + free slots).
-MICA_API
-mica_result mica_entity_create_at(mica_world *world, const mica_entity *entities, int32_t count);
+MICA_API mica_result mica_entity_create_at(mica_world *world, const mica_entity *entities, int32_t count);
 
 /// Whether the handle names a living entity. Never fails. O(1).
-MICA_API
-bool mica_entity_alive(const mica_world *world, mica_entity entity);
+MICA_API bool mica_entity_alive(const mica_world *world, mica_entity entity);
 
 /// Destroys an entity. What relations do with it is theirs to say (hierarchy.h: its children move up). Refuses:
 /// `MICA_STALE`, `MICA_LOCKED`. O(components).
-MICA_API
-mica_result mica_entity_destroy(mica_world *world, mica_entity entity);
+MICA_API mica_result mica_entity_destroy(mica_world *world, mica_entity entity);
 
 /// Destroys many: all, or none if one of them is stale (the message says which index); one that is named twice is
 /// destroyed once. O(count * components).
-MICA_API
-mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entities, int32_t count);
+MICA_API mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entities, int32_t count);
 
 /// Copies an entity with all its values (copy hooks where there are some) to a new one; a clone of a child is a child
 /// of the same parent. Null on failure: `MICA_NO_COPY` (names the type), `MICA_STALE`, `MICA_LOCKED`, `MICA_LIMIT`,
 /// `MICA_OUT_OF_MEMORY`. O(components).
-MICA_API
-mica_entity mica_entity_clone(mica_world *world, mica_entity source);
+MICA_API mica_entity mica_entity_clone(mica_world *world, mica_entity source);
 
 // Spawning
 
@@ -171,8 +152,7 @@ typedef struct mica_value {
 /// copied, values of move-only types are moved from. Null on failure: `MICA_EXISTS` (a component named twice),
 /// `MICA_NO_VALUE`, `MICA_UNKNOWN`, `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, or as `mica_schema_register`.
 /// O(count).
-MICA_API
-mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count);
+MICA_API mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count);
 
 /// A component and `count` values that follow each other, for spawning many. `values` NULL: constructed. Otherwise as
 /// `mica_value`.
@@ -181,9 +161,8 @@ typedef mica_value mica_column;
 /// Makes `count` entities that all have the components of `columns`. Their handles go to `entities` if that is not
 /// NULL. All or none. Values are copied as in `mica_entity_spawn`; move-only types are moved out of the columns on
 /// success alone. Refuses as `mica_entity_spawn`. O(count * columns).
-MICA_API
-mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns, int32_t column_count, int32_t count,
-                                   mica_entity *entities);
+MICA_API mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns, int32_t column_count,
+                                            int32_t count, mica_entity *entities);
 
 /// A run of new rows to be filled in.
 typedef struct mica_spawn_span {
@@ -198,61 +177,55 @@ typedef void (*mica_spawn_function)(void *user, const mica_spawn_span *span);
 
 /// Makes `count` entities with these components, constructed, and hands them to `fill` span by span. All or none.
 /// Refuses as `mica_entity_spawn`. O(count * components).
-MICA_API
-mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *components, int32_t component_count,
-                                   int32_t count, mica_spawn_function fill, void *user);
+MICA_API mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *components,
+                                            int32_t component_count, int32_t count, mica_spawn_function fill,
+                                            void *user);
 
 // Components by id
 
 /// Adds a component, constructed (`value` NULL) or with a value. Required components come along. Refuses:
 /// `MICA_EXISTS`, `MICA_NO_VALUE` (a value for a tag), `MICA_STALE`, `MICA_UNKNOWN`, `MICA_LOCKED`, `MICA_LIMIT`,
 /// `MICA_OUT_OF_MEMORY`. O(components of the entity).
-MICA_API
-mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value);
+MICA_API mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component,
+                                     const void *value);
 
 /// Adds a component with a value, or replaces the value. Replacing is no structural change and is allowed while
 /// structure is locked. Refuses as `mica_entity_add`, `MICA_EXISTS` excepted; `MICA_INVALID` (no value). O(components)
 /// if added, O(1) if replaced.
-MICA_API
-mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value);
+MICA_API mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component,
+                                     const void *value);
 
 /// Removes a component; nothing happens if it is not there. Refuses: `MICA_STALE`, `MICA_UNKNOWN`, `MICA_LOCKED`,
 /// `MICA_OUT_OF_MEMORY`. O(components).
-MICA_API
-mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component);
+MICA_API mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component);
 
 /// Whether the entity is alive and has the component. Never fails. O(1).
-MICA_API
-bool mica_entity_has(const mica_world *world, mica_entity entity, mica_component component);
+MICA_API bool mica_entity_has(const mica_world *world, mica_entity entity, mica_component component);
 
 /// Whether the entity is alive and has all of `count` components. Never fails. O(count).
-MICA_API
-bool mica_entity_has_all(const mica_world *world, mica_entity entity, const mica_component *components, int32_t count);
+MICA_API bool mica_entity_has_all(const mica_world *world, mica_entity entity, const mica_component *components,
+                                  int32_t count);
 
 /// Whether the entity is alive and has one of `count` components or more. Never fails. O(count).
-MICA_API
-bool mica_entity_has_any(const mica_world *world, mica_entity entity, const mica_component *components, int32_t count);
+MICA_API bool mica_entity_has_any(const mica_world *world, mica_entity entity, const mica_component *components,
+                                  int32_t count);
 
 /// The component's value for reading, valid until the next structural change; NULL if the entity does not have it (no
 /// error), or on failure: `MICA_STALE`, `MICA_UNKNOWN`, `MICA_NO_VALUE` (a tag). O(1).
-MICA_API
-const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component);
+MICA_API const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component);
 
 /// As `mica_entity_get`, for writing: marks the component as changed. Relation values are refused with
 /// `MICA_NO_ACCESS`. O(1).
-MICA_API
-void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_component component);
+MICA_API void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_component component);
 
 /// Calls `change` on the component's value, then counts as a set. Refuses: `MICA_ABSENT`, `MICA_INVALID` (no function),
 /// and as `mica_entity_get_write`. O(1).
-MICA_API
-mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_component component,
-                              void (*change)(void *value, void *user), void *user);
+MICA_API mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_component component,
+                                       void (*change)(void *value, void *user), void *user);
 
 /// Writes up to `capacity` ids of the entity's components, in ascending order, to `components` (may be NULL if
 /// `capacity` is 0) and returns how many the entity has; -1: `MICA_STALE`. O(components).
-MICA_API
-int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica_component *components,
-                               int32_t capacity);
+MICA_API int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica_component *components,
+                                        int32_t capacity);
 
 MICA_END
