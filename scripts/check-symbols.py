@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DECLARATION = re.compile(r"\bMICA_API\b[^;{}]*?\b(mica_\w+)\s*(?:\(|;|\[)", re.S)
 ABI_PREFIX = "mica_abi_"  # config.h makes this name from the width of the handles
+DEFINED_ELSEWHERE = {"mica_plugin"}  # by each plugin
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
@@ -28,7 +29,7 @@ def declared_names(folder):
         lines = COMMENT.sub("", header.read_text()).splitlines()
         code = "\n".join(line for line in lines if not re.match(r"\s*#", line))
         names |= set(DECLARATION.findall(code))
-    return names
+    return names - DEFINED_ELSEWHERE
 
 
 def main():

@@ -41,4 +41,8 @@ typedef mica_result (*mica_plugin_function)(mica_world *world, const mica_plugin
 #define MICA_PLUGIN_SYMBOL "mica_plugin"
 #define MICA_PLUGIN MICA_API mica_result mica_plugin
 
+/// Defined by each plug-in, never by the library. Declared here so that its definition is checked and, from C++, keeps
+/// its plain name.
+MICA_API mica_result mica_plugin(mica_world *world, const mica_plugin_host *host);
+
 MICA_END
