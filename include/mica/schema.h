@@ -65,9 +65,9 @@ typedef enum mica_field_kind {
     MICA_FIELD_INT,    ///< signed, 1, 2, 4 or 8 bytes
     MICA_FIELD_UINT,   ///< unsigned, 1, 2, 4 or 8 bytes
     MICA_FIELD_FLOAT,  ///< 4 or 8 bytes
-    MICA_FIELD_TEXT,   ///< a fixed array of char that holds a text closed by zero; `count` is its capacity in bytes
+    MICA_FIELD_TEXT,   ///< `char [size]` that holds a text closed by zero; `char [n][size]` is an array of n texts
     MICA_FIELD_ENTITY, ///< a `mica_entity`
-    MICA_FIELD_ENUM,   ///< an enumeration known to the schema as `type`
+    MICA_FIELD_ENUM,   ///< an enumeration known to the schema as `type`, signed if one of its values is negative
     MICA_FIELD_STRUCT  ///< a struct known to the schema as `type`
 } mica_field_kind;
 
@@ -77,9 +77,9 @@ typedef struct mica_field {
     mica_field_kind kind;
     mica_component type; ///< of an enumeration or a nested struct; 0 otherwise
     uint32_t offset;     ///< bytes from the start of the struct
-    uint32_t size;       ///< bytes of one element
-    uint32_t count;      ///< elements; 1 if it is no array; arrays of arrays are flattened
-    bool is_array;       ///< declared as an array, of one element too
+    uint32_t size;       ///< bytes of one element; of a text, its capacity
+    uint32_t count;      ///< elements, which follow each other; 1 if it is no array; arrays of arrays are flattened
+    bool is_array;       ///< declared as an array, of one element too; a single text is none
 } mica_field;
 
 /// The fields of type `id` and their number; NULL: `MICA_UNREFLECTED` (declared without fields, text that cannot be

@@ -37,7 +37,11 @@ static inline bool mi_reference_give(uint32_t *count) {
     return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-// Serial numbers of schemas only have to differ.
+// Serial numbers of schemas only have to differ, so relaxed is enough. 0: all are used up.
 static inline uint32_t mi_next_serial(uint32_t *serial) {
-    return __atomic_add_fetch(serial, 1, __ATOMIC_RELAXED);
+    uint32_t last = __atomic_load_n(serial, __ATOMIC_RELAXED);
+    while (last != UINT32_MAX &&
+           !__atomic_compare_exchange_n(serial, &last, last + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    return last != UINT32_MAX ? last + 1 : 0;
 }
