@@ -79,6 +79,8 @@ typedef struct mica_type {
 MICA_END
 
 #define MICA_UNWRAP_(...) __VA_ARGS__
+// Scans once more: analysers do not see by themselves that MICA_UNWRAP_ and parentheses make a call.
+#define MICA_EXPAND_(...) __VA_ARGS__
 #define MICA_TEXT_(...) #__VA_ARGS__
 #define MICA_TEXT(...) MICA_TEXT_(__VA_ARGS__)
 
@@ -92,14 +94,18 @@ constexpr mica_type mica_type_make(const char *name, const char *fields, uint32_
     static MICA_UNUSED mica_type mica_type_##T = mica_type_make(NAME, TEXT, SIZE, ALIGN, KIND)
 #define MICA_DESCRIPTOR_WITH_(T, NAME, TEXT, SIZE, ALIGN, KIND, TRAITS) \
     static MICA_UNUSED mica_type mica_type_##T =                        \
-        mica_type_make(NAME, TEXT, SIZE, ALIGN, KIND, __extension__ mica_traits{MICA_UNWRAP_ TRAITS})
+        mica_type_make(NAME, TEXT, SIZE, ALIGN, KIND, __extension__ mica_traits{MICA_EXPAND_(MICA_UNWRAP_ TRAITS)})
 #else
 #define MICA_DESCRIPTOR_(T, NAME, TEXT, SIZE, ALIGN, KIND) \
     static MICA_UNUSED mica_type mica_type_##T = {         \
         .name = NAME, .fields = TEXT, .size = SIZE, .align = ALIGN, .kind = KIND}
 #define MICA_DESCRIPTOR_WITH_(T, NAME, TEXT, SIZE, ALIGN, KIND, TRAITS) \
-    static MICA_UNUSED mica_type mica_type_##T = {                      \
-        .name = NAME, .fields = TEXT, .size = SIZE, .align = ALIGN, .kind = KIND, .traits = {MICA_UNWRAP_ TRAITS}}
+    static MICA_UNUSED mica_type mica_type_##T = {.name = NAME,         \
+                                                  .fields = TEXT,       \
+                                                  .size = SIZE,         \
+                                                  .align = ALIGN,       \
+                                                  .kind = KIND,         \
+                                                  .traits = {MICA_EXPAND_(MICA_UNWRAP_ TRAITS)}}
 #endif
 
 /// Declares the C struct `T` and its descriptor, with its fields known by name:
