@@ -20,9 +20,9 @@ check_cppcheck() {
 
 check_tidy() {
     scripts/configure.sh clang || return 1
-    # The tool counts, on the error stream, the warnings that it leaves out; those lines are of no use.
+    # One file a run: with several, clang-tidy 14 loses sight of va_start. Its error stream counts what it leaves out.
     scripts/list-sources.sh | grep -E '^(src|modules|tools|bench|examples)/.*\.c$' |
-        xargs -r -n 4 -P "$jobs" clang-tidy --quiet --warnings-as-errors='*' -p build/clang 2>build/tidy-errors.log ||
+        xargs -r -n 1 -P "$jobs" clang-tidy --quiet --warnings-as-errors='*' -p build/clang 2>build/tidy-errors.log ||
         { grep -v 'warnings\? generated\.$' build/tidy-errors.log; return 1; }
 }
 
