@@ -537,7 +537,7 @@ static mica_result read_children(reader *of, const json_t *value, size_t index, 
     mi_gltf_node *node = &document->nodes[index];
     node->first_child = *child_total;
     for (size_t i = 0; i < json_array_size(children); i++) {
-        int32_t child;
+        int32_t child = 0;
         result = read_index(of, json_array_get(children, i), element_of(place, i), "node", "nodes",
                             (size_t)document->node_count, &child);
         if (result != MICA_OK) {
@@ -663,7 +663,7 @@ static mica_result read_scene_nodes(reader *of, const json_t *scene, size_t inde
     json_t *nodes;
     mica_result result = read_array(of, scene, "nodes", place, &nodes);
     for (size_t i = 0; result == MICA_OK && i < json_array_size(nodes); i++) {
-        int32_t node;
+        int32_t node = 0;
         result = read_index(of, json_array_get(nodes, i), element_of(place, i), "node", "nodes",
                             (size_t)document->node_count, &node);
         if (result != MICA_OK) {

@@ -100,7 +100,7 @@ static mica_result check_header(const unsigned char header[HEADER_SIZE], uint64_
 // Checks that the chunk at `offset` ends inside the container; *length becomes the bytes of its content.
 static mica_result read_chunk_header(mi_gltf_source *source, uint64_t offset, uint64_t container_size, uint32_t *length,
                                      uint32_t *type, mi_gltf_report *report) {
-    unsigned char header[CHUNK_HEADER_SIZE];
+    unsigned char header[CHUNK_HEADER_SIZE] = {0};
     if (container_size - offset < CHUNK_HEADER_SIZE) {
         return mi_gltf_refuse(
             report, MICA_FORMAT,
@@ -123,7 +123,7 @@ static mica_result read_chunk_header(mi_gltf_source *source, uint64_t offset, ui
 }
 
 static mica_result find_json_chunk(mi_gltf_source *source, mi_gltf_report *report) {
-    unsigned char header[HEADER_SIZE];
+    unsigned char header[HEADER_SIZE] = {0};
     if (source->byte_size < HEADER_SIZE) {
         return mi_gltf_refuse(report, MICA_FORMAT,
                               "byte %llu: the file ends in the header of the binary container, which has %d bytes",
