@@ -3,10 +3,12 @@
 //
 // A two-level segregated fit over blocks: each block is a row of pieces with a boundary tag of 16 bytes in front; free
 // pieces are kept in lists by size class (powers of two, each split in 16) and join with their free neighbours when
-// given back. A block that is all free goes back to the heap, the last one excepted (kept until mi_region_trim or
-// mi_region_destroy). The first block of a region is small (64 KiB), so that a small world stays small. A piece starts
-// at a multiple of 64 (or of its alignment) and has MI_REGION_PREFIX bytes of its own right in front of it. Pieces over
-// half a block get a block of their own.
+// given back. One block that is all free is kept until mi_region_trim or mi_region_destroy, so that pieces taken and
+// given back in turns cost no block; a further one goes back to the heap (the smaller of the two). The first block of a
+// region is small (64 KiB), so that a small world stays small. A piece starts at a multiple of 64 (or of its alignment)
+// and has MI_REGION_PREFIX bytes of its own right in front of it. Pieces over half a block get a block of their own,
+// which ends with them. A region is as thread-safe as its heap: not at all. Under the address sanitizer, memory that no
+// piece owns is poisoned.
 #pragma once
 
 #include "base/heap.h"
@@ -19,19 +21,22 @@ typedef struct mi_region mi_region;
 
 mi_region *mi_region_create(mi_heap *heap, mica_memory_purpose purpose);
 void mi_region_destroy(mi_region *region); // pieces that are still out go with it
-// `byte_size` > 0 (rounded up to 64), `alignment` a power of two from 64 to 4096. NULL when out of memory. Not zeroed.
+// `byte_size` > 0, `alignment` a power of two from 64 to 4096. NULL when out of memory or for a size of 0. Not zeroed.
+// Costs the tag and the prefix, and what rounds them and the size up to a multiple of 64. O(1).
 void *mi_region_take(mi_region *region, size_t byte_size, size_t alignment);
-void mi_region_give(mi_region *region, void *piece);
-// Gives blocks that are all free back to the heap.
+// Takes a piece back, its prefix with it. O(1).
+void mi_region_give(mi_region *region, void *memory);
+// Gives the block that is all free, if one is kept, back to the heap.
 void mi_region_trim(mi_region *region);
 
 typedef struct mi_region_stats {
     size_t block_bytes; // taken from the heap
-    size_t piece_bytes; // in pieces that are out
+    size_t piece_bytes; // in pieces that are out, tags and rounding included
     size_t piece_count;
-    size_t free_largest; // largest free piece
+    size_t free_largest; // largest free piece, without its tag and prefix
 } mi_region_stats;
 
+// Short, but not O(1): looks for the largest free piece among those of the highest class.
 mi_region_stats mi_region_statistics(const mi_region *region);
 // Walks all blocks and lists; false if a tag, a link or a sum is wrong. For tests and mica_world_validate.
 bool mi_region_validate(const mi_region *region);
