@@ -12,8 +12,15 @@
 #include <mica/type.h>
 #include <mica/world.h>
 
+MICA_BEGIN
+/// \cond internal
+MICA_API
+bool mica_child_of_attach(mica_world *world);
+/// \endcond
+MICA_END
+
 /// The relation's value: who the parent is. Named "ChildOf" in files.
-MICA_STRUCT_NAMED(mica_child_of, "ChildOf", { mica_entity parent; });
+MICA_STRUCT_NAMED_WITH(mica_child_of, "ChildOf", (.hooks = {.attach = mica_child_of_attach}), { mica_entity parent; });
 
 MICA_BEGIN
 

@@ -24,6 +24,8 @@ typedef uint16_t mica_component;
 /// How many types one type can require directly.
 #define MICA_REQUIRED_MAX 8
 
+struct mica_world;
+
 /// What hooks are told about their surroundings.
 typedef struct mica_hook_context {
     const mica_allocator *allocator; ///< the world's allocator; what is taken from it is counted under "values"
@@ -45,6 +47,10 @@ typedef struct mica_hooks {
     /// destruct.
     bool (*copy)(void *to, const void *from, int32_t count, const mica_hook_context *context) MICA_ZERO;
     void *user MICA_ZERO;
+    /// \cond internal: set for the library's relations alone. Makes the relation known to a world that is about to use
+    /// the type for the first time; false: out of memory.
+    bool (*attach)(struct mica_world *world) MICA_ZERO;
+    /// \endcond
 } mica_hooks;
 
 struct mica_type;

@@ -103,7 +103,11 @@ void mi_world_unmake(mica_world *world, mica_entity entity);
 // As mica_entity_clone without the lock check.
 mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *call);
 
-// The relation that `component` is, or NULL.
+// Makes the relation that `type` is (its hooks have `attach`; nothing happens for other types) known to the world, if
+// it is not yet: the type's attach hook calls mi_world_add_relation. Every verb that is about to give an entity a value
+// of the type, and every query that names it, comes here first. MICA_OUT_OF_MEMORY.
+mica_result mi_world_attach(mica_world *world, const mi_type *type, const char *call);
+// The relation that `component` is, or NULL: it is none, or nothing of this world was ever linked by it.
 const mi_relation *mi_world_relation(const mica_world *world, mica_component component);
 // Adds a relation; false: out of memory. Marks the type in the schema.
 bool mi_world_add_relation(mica_world *world, const mi_relation *relation);
