@@ -27,18 +27,20 @@ typedef struct mi_store {
     mi_chunk *chunks;     // by chunk id; 0 is never used
     uint32_t chunk_count; // ids ever used, id 0 included
     uint32_t chunk_capacity;
-    uint32_t chunk_free;          // first free id, 0: none
-    mi_region *region;            // NULL until the first row
-    MI_ARRAY(mi_table *) tables;  // by id; NULL where a table was dropped
-    MI_ARRAY(mi_table *) ordered; // canonical order; those from ordered_count of mi_store_order on are not in place yet
+    uint32_t chunk_free;         // first free id, 0: none
+    mi_region *region;           // NULL until the first row
+    MI_ARRAY(mi_table *) tables; // by id; NULL where a table was dropped
+    MI_ARRAY(mi_table *)
+    ordered; // all but the root; the first sorted_count in canonical order, the rest not in place yet
     MI_ARRAY(uint32_t) table_ids_free;
+    MI_ARRAY(mica_component) scratch; // a set of components in the making
     mi_map table_map;
     uint32_t tables_live;
     uint32_t tables_dropped; // grows when tables are dropped: what is cached about tables is void
     uint32_t tables_made;    // grows when tables are made
-    uint32_t sorted_count;   // of `ordered`
-    uint64_t version;        // stamp of the next change
-    mica_result failure;     // why the last function failed
+    uint32_t sorted_count;
+    uint64_t version;    // stamp of the next change
+    mica_result failure; // why the last function failed
 } mi_store;
 
 bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema);
@@ -66,14 +68,24 @@ void mi_store_trim(mi_store *store);
 bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count);
 // Publishes the first open row for the entity in slot `index` and returns its location.
 uint32_t mi_store_publish(mi_store *store, mi_table *table, uint32_t index);
+// Moves one value between rows of two columns of its type; the target's column takes over the stamp of the source's if
+// that is later.
+void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
+                         void *from_column, uint32_t from_row);
 // Closes the hole at `location`, whose values are raw memory by now.
 void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location);
 // Destructs the values of the row at `location`, then closes the hole.
 void mi_store_remove_row(mi_store *store, mi_table *table, uint32_t location);
 // Destructs all values and takes all rows away, without touching slots.
 void mi_store_clear_rows(mi_store *store);
-// Moves all chunks of a table to new memory, if there is any. For builds that expose pointers kept too long.
+// Moves all chunks of a table to new memory, if there is any. Called after every structural change in builds that
+// expose pointers kept too long.
 void mi_store_shake(mi_store *store, mi_table *table);
+#if defined(MI_MOVE_ALWAYS) && MI_MOVE_ALWAYS
+#define MI_STORE_SHAKE(STORE, TABLE) mi_store_shake((STORE), (TABLE))
+#else
+#define MI_STORE_SHAKE(STORE, TABLE) ((void)0)
+#endif
 
 // The first thing that is wrong, or NULL. O(everything).
 const char *mi_store_validate(const mi_store *store);

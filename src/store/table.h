@@ -47,7 +47,9 @@ typedef struct mi_table {
     uint32_t row_count;
     uint8_t shift;      // rows a chunk: 1 << shift
     uint8_t full_shift; // where growing ends
-    bool has_destruct;  // of any column's type
+    bool has_destruct;  // a column's type has a destruct hook
+    bool can_fail;      // a column's type has a construct or copy hook
+    bool moves_bytes;   // no column's type has a move hook
     uint16_t column_count;
     uint16_t component_count;
     uint32_t chunk_count;
@@ -67,6 +69,27 @@ typedef struct mi_table {
     uint32_t edge_count;
     size_t allocation_size; // of this struct with its arrays
 } mi_table;
+
+// A full chunk has at most this many bytes of rows.
+#define MI_CHUNK_BYTES ((size_t)128 << 10)
+// A table's first chunk has 1 << MI_FIRST_SHIFT rows.
+#define MI_FIRST_SHIFT 3u
+
+// Makes a table without chunks for `components` (ascending). NULL: `failure` says whether memory is out or a chunk of
+// one row is over 4 MiB.
+mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_component *components, uint32_t count,
+                          mica_result *failure);
+// Frees a table whose chunks are gone.
+void mi_table_destroy(mi_heap *heap, mi_table *table);
+// The size of a chunk of 1 << shift rows; 0: a column would stand out of reach of the 16-bit offsets.
+size_t mi_table_chunk_size(const mi_table *table, uint32_t shift);
+// Lays the columns out for chunks of 1 << shift rows. The chunks that there are must have, or be given, that layout.
+void mi_table_set_shift(mi_table *table, uint32_t shift);
+// The id of the table that adding or removing a component leads to; MI_MAP_NONE: not remembered.
+uint32_t mi_table_edge(const mi_table *table, mica_component component, bool removes);
+// Remembers an edge that is not remembered yet, if there is memory.
+void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component component, bool removes, uint32_t table_id);
+void mi_table_forget_edges(mi_heap *heap, mi_table *table);
 
 static inline bool mi_table_has(const mi_table *table, mica_component component) {
     return component < table->offset_count && table->offset_of[component] != 0;

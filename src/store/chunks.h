@@ -1,0 +1,11 @@
+// Chunk memory of tables, as store.c needs it; rows are in store.h.
+#pragma once
+
+#include "store/store.h"
+
+// Gives back all chunks of a table, whose rows are gone.
+void mi_chunks_release_all(mi_store *store, mi_table *table);
+// Gives back the chunks behind the last row.
+void mi_chunks_release_spare(mi_store *store, mi_table *table);
+// Frees the list of chunks and the region; all tables have given theirs back.
+void mi_chunks_free(mi_store *store);

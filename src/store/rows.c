@@ -1,0 +1,316 @@
+// Rows and the chunks that hold them.
+//
+// Chunks of a table beyond its last row are spare: at most one stays when rows go, so that a table that wavers around a
+// chunk's edge does not take and give memory all the time. A table's first chunk grows by doubling until its capacity
+// is full; growing keeps the chunk's id, so no location changes. Opened rows lie behind `row_count` and count for
+// nothing until they are published.
+#include "store/chunks.h"
+
+#include <string.h>
+
+static uint32_t chunk_id_take(mi_store *store) {
+    if (store->chunk_free != 0) {
+        const uint32_t id = store->chunk_free;
+        store->chunk_free = (uint32_t)store->chunks[id].of.next_free;
+        return id;
+    }
+    if (store->chunk_count < store->chunk_capacity) {
+        return store->chunk_count++;
+    }
+    uint32_t capacity = store->chunk_capacity == 0 ? 16 : store->chunk_capacity * 2;
+    if (store->chunk_capacity >= MI_CHUNK_MAX) {
+        store->failure = MICA_LIMIT;
+        return 0;
+    }
+    mi_chunk *chunks =
+        mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, capacity * sizeof(mi_chunk), _Alignof(mi_chunk));
+    if (chunks == NULL) {
+        store->failure = MICA_OUT_OF_MEMORY;
+        return 0;
+    }
+    if (store->chunk_count > 0) {
+        memcpy(chunks, store->chunks, store->chunk_count * sizeof(mi_chunk));
+    } else {
+        chunks[0] = (mi_chunk){0};
+        store->chunk_count = 1;
+    }
+    mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
+                    _Alignof(mi_chunk));
+    store->chunks = chunks;
+    store->chunk_capacity = capacity;
+    return store->chunk_count++;
+}
+
+static void chunk_id_give(mi_store *store, uint32_t id) {
+    store->chunks[id].base = NULL;
+    store->chunks[id].of.next_free = store->chunk_free;
+    store->chunk_free = id;
+}
+
+static uint8_t *piece_take(mi_store *store, const mi_table *table, size_t byte_size) {
+    if (store->region == NULL) {
+        store->region = mi_region_create(store->heap, MICA_MEMORY_CHUNKS);
+    }
+    uint8_t *base = store->region == NULL ? NULL : mi_region_take(store->region, byte_size, table->chunk_align);
+    if (base == NULL) {
+        store->failure = MICA_OUT_OF_MEMORY;
+    }
+    return base;
+}
+
+static void init_heads(const mi_table *table, uint8_t *base) {
+    *mi_column_head_of(base) = (mi_column_head){0};
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        *mi_column_head_of(base + table->columns[i].offset) = (mi_column_head){0};
+    }
+}
+
+static bool add_chunk(mi_store *store, mi_table *table) {
+    if (table->chunk_count == table->chunk_capacity) {
+        const uint32_t capacity = table->chunk_capacity == 0 ? 1 : table->chunk_capacity * 2;
+        uint32_t *ids =
+            mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, capacity * sizeof(uint32_t), sizeof(uint32_t));
+        if (ids == NULL) {
+            store->failure = MICA_OUT_OF_MEMORY;
+            return false;
+        }
+        if (table->chunk_count > 0) {
+            memcpy(ids, table->chunk_ids, table->chunk_count * sizeof(uint32_t));
+        }
+        mi_heap_release(store->heap, MICA_MEMORY_TABLES, table->chunk_ids, table->chunk_capacity * sizeof(uint32_t),
+                        sizeof(uint32_t));
+        table->chunk_ids = ids;
+        table->chunk_capacity = capacity;
+    }
+    uint8_t *base = piece_take(store, table, table->chunk_size);
+    if (base == NULL) {
+        return false;
+    }
+    const uint32_t id = chunk_id_take(store);
+    if (id == 0) {
+        mi_region_give(store->region, base);
+        return false;
+    }
+    init_heads(table, base);
+    store->chunks[id] = (mi_chunk){.base = base, .of.table = table};
+    table->chunk_ids[table->chunk_count++] = id;
+    return true;
+}
+
+static void drop_last_chunk(mi_store *store, mi_table *table) {
+    const uint32_t id = table->chunk_ids[--table->chunk_count];
+    mi_region_give(store->region, store->chunks[id].base);
+    chunk_id_give(store, id);
+}
+
+// Moves the rows of one chunk into the raw memory `to`, which is laid out as `table` says now; `offsets_before` is the
+// layout of `from`.
+static void move_chunk(mi_store *store, const mi_table *table, const uint32_t *offsets_before, uint8_t *from,
+                       uint8_t *to, uint32_t rows) {
+    *mi_column_head_of(to) = *mi_column_head_of(from);
+    memcpy(to, from, rows * sizeof(mica_entity));
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mi_column *column = &table->columns[i];
+        uint8_t *source = from + (offsets_before == NULL ? column->offset : offsets_before[i]);
+        *mi_column_head_of(to + column->offset) = *mi_column_head_of(source);
+        if (rows > 0) {
+            mi_value_move(column->type, &store->values, to + column->offset, source, rows);
+        }
+    }
+}
+
+// Gives the only chunk of a table 1 << shift rows.
+static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
+    const size_t offsets_size = table->column_count * sizeof(uint32_t);
+    uint32_t *offsets = NULL;
+    if (offsets_size > 0) {
+        offsets = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, offsets_size, sizeof(uint32_t));
+        if (offsets == NULL) {
+            store->failure = MICA_OUT_OF_MEMORY;
+            return false;
+        }
+    }
+    uint8_t *to = piece_take(store, table, mi_table_chunk_size(table, shift));
+    if (to != NULL) {
+        for (uint32_t i = 0; i < table->column_count; i++) {
+            offsets[i] = table->columns[i].offset;
+        }
+        mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
+        mi_table_set_shift(table, shift);
+        move_chunk(store, table, offsets, chunk->base, to, table->row_count);
+        mi_region_give(store->region, chunk->base);
+        chunk->base = to;
+    }
+    mi_heap_release(store->heap, MICA_MEMORY_TABLES, offsets, offsets_size, sizeof(uint32_t));
+    return to != NULL;
+}
+
+bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
+    const uint64_t need = (uint64_t)table->row_count + count;
+    if (need <= (uint64_t)table->chunk_count << table->shift) {
+        return true;
+    }
+    if (need > MICA_INDEX_MAX) {
+        store->failure = MICA_LIMIT;
+        return false;
+    }
+    if (table->shift < table->full_shift && table->chunk_count <= 1) {
+        uint32_t shift = table->shift;
+        while (shift < table->full_shift && (uint64_t)1 << shift < need) {
+            shift++;
+        }
+        if (table->chunk_count == 0) {
+            mi_table_set_shift(table, shift);
+        } else if (shift > table->shift && !grow_chunk(store, table, shift)) {
+            return false;
+        }
+    }
+    while ((uint64_t)table->chunk_count << table->shift < need) {
+        if (!add_chunk(store, table)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t mi_store_publish(mi_store *store, mi_table *table, uint32_t index) {
+    const uint32_t location = mi_store_location(table, table->row_count);
+    uint8_t *base = mi_store_base(store, location);
+    ((mica_entity *)(void *)base)[mi_row_of(location)] = mi_slots_handle(&store->slots, index);
+    mi_column_mark(base, store->version);
+    mi_slots_move(&store->slots, index, location);
+    table->row_count++;
+    return location;
+}
+
+static void copy_value(void *to, const void *from, uint32_t size) {
+    switch (size) { // the common sizes without a call
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 12:
+        memcpy(to, from, 12);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    default:
+        memcpy(to, from, size);
+    }
+}
+
+void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
+                         void *from_column, uint32_t from_row) {
+    const uint32_t size = type->info.size;
+    uint8_t *to = (uint8_t *)to_column + (size_t)to_row * size;
+    uint8_t *from = (uint8_t *)from_column + (size_t)from_row * size;
+    if (type->info.hooks.move != NULL) {
+        mi_value_move(type, &store->values, to, from, 1);
+    } else {
+        copy_value(to, from, size);
+    }
+    // The value may have changed as lately as anything in the column that it comes from.
+    const uint64_t version = mi_column_head_of(from_column)->version;
+    if (version > mi_column_head_of(to_column)->version) {
+        mi_column_head_of(to_column)->version = version;
+    }
+}
+
+void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location) {
+    const uint32_t last = mi_store_location(table, table->row_count - 1);
+    if (last != location) {
+        uint8_t *to = mi_store_base(store, location);
+        uint8_t *from = mi_store_base(store, last);
+        for (uint32_t i = 0; i < table->column_count; i++) {
+            const mi_column *column = &table->columns[i];
+            mi_store_move_value(store, column->type, to + column->offset, mi_row_of(location), from + column->offset,
+                                mi_row_of(last));
+        }
+        const mica_entity moved = ((mica_entity *)(void *)from)[mi_row_of(last)];
+        ((mica_entity *)(void *)to)[mi_row_of(location)] = moved;
+        mi_column_mark(to, store->version);
+        mi_slots_move(&store->slots, mica_entity_index(moved), location);
+    }
+    table->row_count--;
+    if (mi_row_of(last) == 0 &&
+        table->chunk_count > ((table->row_count + (1u << table->shift) - 1) >> table->shift) + 1) {
+        drop_last_chunk(store, table);
+    }
+}
+
+void mi_store_remove_row(mi_store *store, mi_table *table, uint32_t location) {
+    if (table->has_destruct) {
+        uint8_t *base = mi_store_base(store, location);
+        for (uint32_t i = 0; i < table->column_count; i++) {
+            const mi_column *column = &table->columns[i];
+            mi_value_destruct(column->type, &store->values,
+                              base + column->offset + (size_t)mi_row_of(location) * column->size, 1);
+        }
+    }
+    mi_store_close_hole(store, table, location);
+}
+
+static void destruct_rows(mi_store *store, mi_table *table) {
+    for (uint32_t k = 0; table->has_destruct && k << table->shift < table->row_count; k++) {
+        uint8_t *base = store->chunks[table->chunk_ids[k]].base;
+        for (uint32_t i = 0; i < table->column_count; i++) {
+            const mi_column *column = &table->columns[i];
+            mi_value_destruct(column->type, &store->values, base + column->offset, mi_table_chunk_rows(table, k));
+        }
+    }
+}
+
+void mi_store_clear_rows(mi_store *store) {
+    for (uint32_t id = 0; id < store->tables.count; id++) {
+        mi_table *table = store->tables.data[id];
+        if (table != NULL && table->row_count > 0) {
+            destruct_rows(store, table);
+            table->row_count = 0;
+            while (table->chunk_count > 1) {
+                drop_last_chunk(store, table);
+            }
+        }
+    }
+}
+
+void mi_store_shake(mi_store *store, mi_table *table) {
+    for (uint32_t k = 0; k < table->chunk_count; k++) {
+        mi_chunk *chunk = &store->chunks[table->chunk_ids[k]];
+        uint8_t *to = piece_take(store, table, table->chunk_size);
+        if (to == NULL) {
+            return;
+        }
+        const uint32_t rows = k << table->shift < table->row_count ? mi_table_chunk_rows(table, k) : 0;
+        move_chunk(store, table, NULL, chunk->base, to, rows);
+        mi_region_give(store->region, chunk->base);
+        chunk->base = to;
+    }
+}
+
+void mi_chunks_release_all(mi_store *store, mi_table *table) {
+    while (table->chunk_count > 0) {
+        drop_last_chunk(store, table);
+    }
+}
+
+void mi_chunks_release_spare(mi_store *store, mi_table *table) {
+    while ((uint64_t)(table->chunk_count - 1) << table->shift >= table->row_count) {
+        drop_last_chunk(store, table);
+    }
+}
+
+void mi_chunks_free(mi_store *store) {
+    mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
+                    _Alignof(mi_chunk));
+    store->chunks = NULL;
+    store->chunk_count = 0;
+    store->chunk_capacity = 0;
+    store->chunk_free = 0;
+    if (store->region != NULL) {
+        mi_region_destroy(store->region);
+        store->region = NULL;
+    }
+}

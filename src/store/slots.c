@@ -1,0 +1,233 @@
+// The entity index.
+//
+// Free slots form one list through their locations, last freed first. Taking given slots out of the middle of the list
+// is done in one walk over it for any number of them: they are marked by clearing their free bit, which keeps the link,
+// then unlinked. Until the walk nothing has been lost, so a refusal puts the bits back. Counts: used = 1 + alive +
+// retired + length of the free list.
+#include "store/slots.h"
+
+#include <string.h>
+
+static uint32_t slot_generation(uint64_t slot) {
+    return (uint32_t)(slot >> 32);
+}
+
+static uint64_t slot_make(uint32_t generation, uint32_t location) {
+    return (uint64_t)generation << 32 | location;
+}
+
+static uint32_t free_count(const mi_slots *slots) {
+    return slots->used == 0 ? 0 : slots->used - 1 - slots->alive - slots->retired;
+}
+
+void mi_slots_free(mi_slots *slots, mi_heap *heap) {
+    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
+    *slots = (mi_slots){0};
+}
+
+// Room for slots below `need`.
+static mica_result grow(mi_slots *slots, mi_heap *heap, uint64_t need) {
+    if (need > (uint64_t)MICA_INDEX_MAX + 1) {
+        return MICA_LIMIT;
+    }
+    if (need <= slots->capacity) {
+        return MICA_OK;
+    }
+    uint64_t capacity = slots->capacity < 32 ? 64 : (uint64_t)slots->capacity * 2;
+    if (capacity < need) {
+        capacity = need;
+    }
+    if (capacity > (uint64_t)MICA_INDEX_MAX + 1) {
+        capacity = (uint64_t)MICA_INDEX_MAX + 1;
+    }
+    uint64_t *data = mi_heap_allocate(heap, MICA_MEMORY_ENTITIES, capacity * sizeof(uint64_t), sizeof(uint64_t));
+    if (data == NULL) {
+        return MICA_OUT_OF_MEMORY;
+    }
+    if (slots->used > 0) {
+        memcpy(data, slots->data, slots->used * sizeof(uint64_t));
+    } else {
+        data[0] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
+        slots->used = 1;
+    }
+    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
+    slots->data = data;
+    slots->capacity = (uint32_t)capacity;
+    return MICA_OK;
+}
+
+mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra) {
+    const uint32_t reusable = free_count(slots);
+    if (extra <= reusable) {
+        return MICA_OK;
+    }
+    const uint64_t used = slots->used == 0 ? 1 : slots->used;
+    return grow(slots, heap, used + (extra - reusable));
+}
+
+mica_entity mi_slots_take(mi_slots *slots, uint32_t location) {
+    uint32_t index = slots->free_head;
+    uint32_t generation = 0;
+    if (index != 0) {
+        generation = slot_generation(slots->data[index]);
+        slots->free_head = (uint32_t)slots->data[index] & ~MI_SLOT_FREE;
+    } else {
+        MI_ASSERT(slots->used < slots->capacity);
+        index = slots->used++;
+    }
+    slots->data[index] = slot_make(generation, location);
+    slots->alive++;
+    slots->issued++;
+    return mica_entity_make(index, generation);
+}
+
+void mi_slots_give(mi_slots *slots, uint32_t index) {
+    MI_ASSERT(index != 0 && index < slots->used && (slots->data[index] & MI_SLOT_FREE) == 0);
+    const uint32_t generation = slot_generation(slots->data[index]) + 1;
+    slots->alive--;
+    if (generation == MICA_GENERATION_MAX) {
+        slots->data[index] = slot_make(generation, MI_SLOT_FREE);
+        slots->retired++;
+        return;
+    }
+    slots->data[index] = slot_make(generation, MI_SLOT_FREE | slots->free_head);
+    slots->free_head = index;
+}
+
+void mi_slots_clear(mi_slots *slots) {
+    slots->free_head = 0;
+    for (uint32_t index = slots->used; index-- > 1;) {
+        uint32_t generation = slot_generation(slots->data[index]);
+        if ((slots->data[index] & MI_SLOT_FREE) == 0) {
+            generation++;
+            slots->retired += generation == MICA_GENERATION_MAX;
+        }
+        if (generation == MICA_GENERATION_MAX) {
+            slots->data[index] = slot_make(generation, MI_SLOT_FREE);
+        } else {
+            slots->data[index] = slot_make(generation, MI_SLOT_FREE | slots->free_head);
+            slots->free_head = index;
+        }
+    }
+    slots->alive = 0;
+}
+
+// Why one slot cannot be taken with this handle, looking at nothing but the slot.
+static mica_result refuse_at(const mi_slots *slots, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    const uint32_t generation = mica_entity_generation(entity);
+    if (index == 0 || generation == MICA_GENERATION_MAX) {
+        return MICA_STALE;
+    }
+    if (index > MICA_INDEX_MAX) {
+        return MICA_LIMIT;
+    }
+    if (index >= slots->used) {
+        return MICA_OK;
+    }
+    if ((slots->data[index] & MI_SLOT_FREE) == 0) {
+        return MICA_EXISTS;
+    }
+    return generation < slot_generation(slots->data[index]) ? MICA_STALE : MICA_OK;
+}
+
+// Puts the slots from `used` to below `end` in front of the free list, lowest first.
+static void add_free(mi_slots *slots, uint32_t end) {
+    for (uint32_t index = end; index-- > slots->used;) {
+        slots->data[index] = slot_make(0, MI_SLOT_FREE | slots->free_head);
+        slots->free_head = index;
+    }
+    slots->used = end;
+}
+
+mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *entities, uint32_t count,
+                             uint32_t *failed) {
+    uint32_t end = slots->used;
+    for (uint32_t i = 0; i < count; i++) {
+        const mica_result result = refuse_at(slots, entities[i]);
+        if (result != MICA_OK) {
+            *failed = i;
+            return result;
+        }
+        if (mica_entity_index(entities[i]) >= end) {
+            end = mica_entity_index(entities[i]) + 1;
+        }
+    }
+    *failed = 0;
+    const mica_result grown = grow(slots, heap, end);
+    if (grown != MICA_OK) {
+        return grown;
+    }
+    const uint32_t old_used = slots->used;
+    const uint32_t old_head = slots->free_head;
+    if (end > old_used) {
+        add_free(slots, end);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = mica_entity_index(entities[i]);
+        if ((slots->data[index] & MI_SLOT_FREE) == 0) { // named twice: put the marks back
+            for (uint32_t k = 0; k < i; k++) {
+                slots->data[mica_entity_index(entities[k])] |= MI_SLOT_FREE;
+            }
+            slots->used = old_used;
+            slots->free_head = old_head;
+            *failed = i;
+            return MICA_EXISTS;
+        }
+        slots->data[index] &= ~(uint64_t)MI_SLOT_FREE;
+    }
+    // Unlink what is marked.
+    uint32_t last = 0;
+    for (uint32_t index = slots->free_head; index != 0;) {
+        const uint32_t next = (uint32_t)slots->data[index] & ~MI_SLOT_FREE;
+        if ((slots->data[index] & MI_SLOT_FREE) != 0) {
+            last = index;
+        } else if (last == 0) {
+            slots->free_head = next;
+        } else {
+            slots->data[last] = slot_make(slot_generation(slots->data[last]), MI_SLOT_FREE | next);
+        }
+        index = next;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = mica_entity_index(entities[i]);
+        const uint32_t generation = mica_entity_generation(entities[i]);
+        slots->issued += (uint64_t)(generation - slot_generation(slots->data[index])) + 1;
+        slots->data[index] = slot_make(generation, 0);
+    }
+    slots->alive += count;
+    return MICA_OK;
+}
+
+uint64_t mi_slots_left(const mi_slots *slots) {
+    return (uint64_t)MICA_INDEX_MAX * MICA_GENERATION_MAX - slots->issued;
+}
+
+const char *mi_slots_validate(const mi_slots *slots) {
+    if (slots->used == 0) {
+        return slots->alive == 0 && slots->free_head == 0 ? NULL : "entity index: counts without slots";
+    }
+    uint32_t alive = 0;
+    uint32_t retired = 0;
+    for (uint32_t index = 1; index < slots->used; index++) {
+        const uint64_t slot = slots->data[index];
+        const bool is_free = (slot & MI_SLOT_FREE) != 0;
+        if (!is_free && slot_generation(slot) >= MICA_GENERATION_MAX) {
+            return "entity index: a living slot has the reserved generation";
+        }
+        alive += !is_free;
+        retired += is_free && slot_generation(slot) == MICA_GENERATION_MAX;
+    }
+    if (alive != slots->alive || retired != slots->retired) {
+        return "entity index: counts disagree with slots";
+    }
+    uint32_t length = 0;
+    for (uint32_t index = slots->free_head; index != 0;) {
+        if (index >= slots->used || (slots->data[index] & MI_SLOT_FREE) == 0 || ++length > free_count(slots) ||
+            slot_generation(slots->data[index]) == MICA_GENERATION_MAX) {
+            return "entity index: the free list is broken";
+        }
+        index = (uint32_t)slots->data[index] & ~MI_SLOT_FREE;
+    }
+    return length == free_count(slots) ? NULL : "entity index: free slots are missing from the list";
+}

@@ -1,0 +1,341 @@
+// Tables and their graph: finding, making, ordering and dropping them. Rows are in rows.c.
+//
+// A set of components is looked up by hash and compared in full. `ordered` is kept lazily: new tables stand behind the
+// sorted part until somebody asks for the order, so that making many tables costs one sort. The relative order of two
+// tables never changes, since names do not.
+#include "store/store.h"
+
+#include "store/chunks.h"
+
+#include <string.h>
+
+typedef struct table_key {
+    const mi_store *store;
+    const mica_component *components;
+    uint32_t count;
+} table_key;
+
+static bool table_equal(const void *context, uint32_t value) {
+    const table_key *key = context;
+    const mi_table *table = key->store->tables.data[value];
+    return table->component_count == key->count &&
+           (key->count == 0 || memcmp(table->components, key->components, key->count * sizeof(mica_component)) == 0);
+}
+
+static uint64_t hash_components(const mica_component *components, uint32_t count) {
+    return mi_hash_bytes(components, count * sizeof(mica_component));
+}
+
+// The hooks' allocator: the store's heap, counted under "values".
+static void *values_allocate(void *user, size_t byte_size, size_t alignment) {
+    return mi_heap_allocate(user, MICA_MEMORY_VALUES, byte_size, alignment);
+}
+
+static void values_release(void *user, void *memory, size_t byte_size, size_t alignment) {
+    mi_heap_release(user, MICA_MEMORY_VALUES, memory, byte_size, alignment);
+}
+
+bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema) {
+    *store = (mi_store){.heap = heap, .schema = schema, .version = 1};
+    store->values = (mica_allocator){.allocate = values_allocate, .release = values_release, .user = heap};
+    return mi_store_table(store, NULL, 0) != NULL;
+}
+
+void mi_store_free(mi_store *store) {
+    mi_store_clear_rows(store);
+    for (uint32_t id = 0; id < store->tables.count; id++) {
+        if (store->tables.data[id] != NULL) {
+            mi_chunks_release_all(store, store->tables.data[id]);
+            mi_table_destroy(store->heap, store->tables.data[id]);
+        }
+    }
+    mi_heap *heap = store->heap;
+    MI_FREE(heap, MICA_MEMORY_TABLES, &store->tables);
+    MI_FREE(heap, MICA_MEMORY_TABLES, &store->ordered);
+    MI_FREE(heap, MICA_MEMORY_TABLES, &store->table_ids_free);
+    MI_FREE(heap, MICA_MEMORY_TABLES, &store->scratch);
+    mi_map_free(&store->table_map, heap, MICA_MEMORY_TABLES);
+    mi_chunks_free(store);
+    mi_slots_free(&store->slots, heap);
+}
+
+// Tables
+
+static bool reserve_table(mi_store *store) {
+    mi_heap *heap = store->heap;
+    return MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->tables, store->tables.count + 1) &&
+           MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->ordered, store->ordered.count + 1) &&
+           MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->table_ids_free, store->tables.count + 1) &&
+           mi_map_reserve(&store->table_map, heap, MICA_MEMORY_TABLES, 1);
+}
+
+mi_table *mi_store_table(mi_store *store, const mica_component *components, uint32_t count) {
+    const uint64_t hash = hash_components(components, count);
+    const table_key key = {.store = store, .components = components, .count = count};
+    const uint32_t found = mi_map_find(&store->table_map, hash, table_equal, &key);
+    if (found != MI_MAP_NONE) {
+        return store->tables.data[found];
+    }
+    store->failure = MICA_OUT_OF_MEMORY;
+    if (!reserve_table(store)) {
+        return NULL;
+    }
+    mi_table *table = mi_table_create(store->heap, store->schema, components, count, &store->failure);
+    if (table == NULL) {
+        return NULL;
+    }
+    table->hash = hash;
+    if (store->table_ids_free.count > 0) {
+        table->id = store->table_ids_free.data[--store->table_ids_free.count];
+    } else {
+        table->id = store->tables.count++;
+    }
+    store->tables.data[table->id] = table;
+    if (table->id != 0) { // the root has no place in the order of visit
+        store->ordered.data[store->ordered.count++] = table;
+    }
+    mi_map_insert(&store->table_map, hash, table->id);
+    store->tables_live++;
+    store->tables_made++;
+    return table;
+}
+
+// Adds a component to the ascending set in `scratch`; room is reserved. False: it is there.
+static bool scratch_insert(mi_store *store, mica_component component) {
+    uint32_t place = store->scratch.count;
+    while (place > 0 && store->scratch.data[place - 1] > component) {
+        place--;
+    }
+    if (place > 0 && store->scratch.data[place - 1] == component) {
+        return false;
+    }
+    memmove(&store->scratch.data[place + 1], &store->scratch.data[place],
+            (store->scratch.count - place) * sizeof(mica_component));
+    store->scratch.data[place] = component;
+    store->scratch.count++;
+    return true;
+}
+
+static mi_table *follow_edge(mi_store *store, const mi_table *table, mica_component component, bool removes) {
+    const uint32_t id = mi_table_edge(table, component, removes);
+    return id == MI_MAP_NONE ? NULL : store->tables.data[id];
+}
+
+mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component component) {
+    if (mi_table_has(table, component)) {
+        return table;
+    }
+    mi_table *target = follow_edge(store, table, component, false);
+    if (target != NULL) {
+        return target;
+    }
+    const mi_type *type = mi_schema_type(store->schema, component);
+    const uint32_t need = table->component_count + 1u + (uint32_t)type->info.required_count;
+    if (!MI_RESERVE(store->heap, MICA_MEMORY_TABLES, &store->scratch, need)) {
+        store->failure = MICA_OUT_OF_MEMORY;
+        return NULL;
+    }
+    store->scratch.count = table->component_count;
+    if (table->component_count > 0) {
+        memcpy(store->scratch.data, table->components, table->component_count * sizeof(mica_component));
+    }
+    scratch_insert(store, component);
+    for (int32_t i = 0; i < type->info.required_count; i++) {
+        scratch_insert(store, type->info.required[i]);
+    }
+    target = mi_store_table(store, store->scratch.data, store->scratch.count);
+    if (target != NULL) {
+        mi_table_remember_edge(store->heap, table, component, false, target->id);
+    }
+    return target;
+}
+
+mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component) {
+    if (!mi_table_has(table, component)) {
+        return table;
+    }
+    mi_table *target = follow_edge(store, table, component, true);
+    if (target != NULL) {
+        return target;
+    }
+    if (!MI_RESERVE(store->heap, MICA_MEMORY_TABLES, &store->scratch, table->component_count)) {
+        store->failure = MICA_OUT_OF_MEMORY;
+        return NULL;
+    }
+    store->scratch.count = 0;
+    for (uint32_t i = 0; i < table->component_count; i++) {
+        if (table->components[i] != component) {
+            store->scratch.data[store->scratch.count++] = table->components[i];
+        }
+    }
+    target = mi_store_table(store, store->scratch.data, store->scratch.count);
+    if (target != NULL) {
+        mi_table_remember_edge(store->heap, table, component, true, target->id);
+    }
+    return target;
+}
+
+// Canonical order
+
+static int compare_tables(const mi_store *store, const mi_table *a, const mi_table *b) {
+    const uint32_t shared = a->component_count < b->component_count ? a->component_count : b->component_count;
+    for (uint32_t i = 0; i < shared; i++) {
+        if (a->by_name[i] != b->by_name[i]) {
+            return mi_type_compare_names(mi_schema_type(store->schema, a->by_name[i]),
+                                         mi_schema_type(store->schema, b->by_name[i]));
+        }
+    }
+    return (a->component_count > b->component_count) - (a->component_count < b->component_count);
+}
+
+// Merges the ascending runs [0, middle) and [middle, count) of `from` into `to`.
+static void merge_runs(const mi_store *store, mi_table *const *from, uint32_t middle, uint32_t count, mi_table **to) {
+    uint32_t left = 0;
+    uint32_t right = middle;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool take_left = left < middle && (right >= count || compare_tables(store, from[left], from[right]) <= 0);
+        to[i] = take_left ? from[left++] : from[right++];
+    }
+}
+
+// Sorts `tables` by merging runs of growing length; `spare` has room for as many.
+static void sort_tables(const mi_store *store, mi_table **tables, mi_table **spare, uint32_t count) {
+    for (uint32_t width = 1; width < count; width *= 2) {
+        for (uint32_t first = 0; first < count; first += 2 * width) {
+            const uint32_t rest = count - first;
+            merge_runs(store, tables + first, width < rest ? width : rest, 2 * width < rest ? 2 * width : rest,
+                       spare + first);
+        }
+        memcpy(tables, spare, count * sizeof(mi_table *));
+    }
+}
+
+bool mi_store_order(mi_store *store) {
+    const uint32_t count = store->ordered.count;
+    if (store->sorted_count == count) {
+        return true;
+    }
+    const size_t spare_size = count * sizeof(mi_table *);
+    mi_table **spare = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, spare_size, _Alignof(max_align_t));
+    if (spare == NULL) {
+        store->failure = MICA_OUT_OF_MEMORY;
+        return false;
+    }
+    sort_tables(store, store->ordered.data + store->sorted_count, spare, count - store->sorted_count);
+    merge_runs(store, store->ordered.data, store->sorted_count, count, spare);
+    memcpy(store->ordered.data, spare, spare_size);
+    mi_heap_release(store->heap, MICA_MEMORY_TABLES, spare, spare_size, _Alignof(max_align_t));
+    for (uint32_t i = 0; i < count; i++) {
+        store->ordered.data[i]->rank = i;
+    }
+    store->sorted_count = count;
+    return true;
+}
+
+// Dropping
+
+static void drop_table(mi_store *store, mi_table *table) {
+    mi_chunks_release_all(store, table);
+    mi_map_remove(&store->table_map, table->hash, table->id);
+    store->tables.data[table->id] = NULL;
+    store->table_ids_free.data[store->table_ids_free.count++] = table->id;
+    store->tables_live--;
+    mi_table_destroy(store->heap, table);
+}
+
+void mi_store_trim(mi_store *store) {
+    uint32_t kept = 0;
+    uint32_t kept_sorted = 0;
+    const uint32_t live_before = store->tables_live;
+    for (uint32_t i = 0; i < store->ordered.count; i++) {
+        mi_table *table = store->ordered.data[i];
+        if (table->row_count == 0) {
+            drop_table(store, table);
+            continue;
+        }
+        mi_chunks_release_spare(store, table);
+        table->rank = kept;
+        store->ordered.data[kept++] = table;
+        kept_sorted += i < store->sorted_count;
+    }
+    store->ordered.count = kept;
+    store->sorted_count = kept_sorted;
+    if (store->tables_live != live_before) {
+        for (uint32_t id = 0; id < store->tables.count; id++) {
+            if (store->tables.data[id] != NULL) {
+                mi_table_forget_edges(store->heap, store->tables.data[id]);
+            }
+        }
+        store->tables_dropped++;
+    }
+    if (store->region != NULL) {
+        mi_region_trim(store->region);
+    }
+}
+
+// Validation
+
+static const char *validate_table(const mi_store *store, const mi_table *table) {
+    if ((uint64_t)table->chunk_count << table->shift < table->row_count) {
+        return "table: more rows than its chunks hold";
+    }
+    for (uint32_t i = 0; i + 1 < table->component_count; i++) {
+        if (table->components[i] >= table->components[i + 1]) {
+            return "table: components out of order";
+        }
+    }
+    for (uint32_t row = 0; row < table->row_count; row++) {
+        const uint32_t location = mi_store_location(table, row);
+        const mi_chunk *chunk = &store->chunks[location >> MI_ROW_BITS];
+        if (chunk->base == NULL || chunk->of.table != table) {
+            return "table: a chunk belongs to another table";
+        }
+        const mica_entity entity = ((const mica_entity *)(const void *)chunk->base)[mi_row_of(location)];
+        uint32_t found = 0;
+        if (!mi_slots_resolve(&store->slots, entity, &found) || found != location) {
+            return "table: a row's entity does not name that row";
+        }
+    }
+    for (uint32_t i = 0; i < table->edge_capacity; i++) {
+        const mi_edge edge = table->edges[i];
+        if (edge.component != 0 &&
+            (edge.table_id >= store->tables.count || store->tables.data[edge.table_id] == NULL)) {
+            return "table: an edge leads nowhere";
+        }
+    }
+    return NULL;
+}
+
+const char *mi_store_validate(const mi_store *store) {
+    const char *fault = mi_slots_validate(&store->slots);
+    uint64_t rows = 0;
+    for (uint32_t id = 0; fault == NULL && id < store->tables.count; id++) {
+        const mi_table *table = store->tables.data[id];
+        if (table != NULL) {
+            fault = validate_table(store, table);
+            rows += table->row_count;
+        }
+    }
+    uint64_t placed = 0;
+    for (uint32_t index = 1; fault == NULL && index < store->slots.used; index++) {
+        const uint32_t location = mi_slots_location(&store->slots, index);
+        if ((location & MI_SLOT_FREE) == 0 && location != 0) {
+            placed++;
+            if (location >> MI_ROW_BITS >= store->chunk_count) {
+                return "entity index: a location names no chunk";
+            }
+        }
+    }
+    if (fault == NULL && placed != rows) {
+        return "entity index: locations and rows differ in number";
+    }
+    for (uint32_t i = 0; fault == NULL && i + 1 < store->sorted_count; i++) {
+        if (compare_tables(store, store->ordered.data[i], store->ordered.data[i + 1]) >= 0) {
+            return "store: tables out of canonical order";
+        }
+    }
+    if (fault == NULL && store->region != NULL && !mi_region_validate(store->region)) {
+        return "chunk memory: broken";
+    }
+    return fault;
+}

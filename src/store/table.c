@@ -1,0 +1,188 @@
+// Making tables: which columns stand where in a chunk, and the cache of edges.
+//
+// A table and its fixed arrays are one allocation. The offsets depend on the chunk capacity; mi_table_set_shift
+// computes them, which is right only while the table has no chunk or its chunks have that layout already.
+#include "store/table.h"
+#include "base/bitset.h"
+#include "base/map.h"
+
+#include <string.h>
+
+static size_t align_up(size_t value, size_t alignment) {
+    return (value + alignment - 1) & ~(alignment - 1);
+}
+
+// Where the column after `end` starts, in bytes.
+static size_t column_offset(size_t end, const mi_type *type) {
+    return align_up(end + sizeof(mi_column_head),
+                    type->info.align > MI_COLUMN_ALIGN ? type->info.align : MI_COLUMN_ALIGN);
+}
+
+size_t mi_table_chunk_size(const mi_table *table, uint32_t shift) {
+    size_t end = sizeof(mica_entity) << shift;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const size_t offset = column_offset(end, table->columns[i].type);
+        if (offset / MI_COLUMN_ALIGN >= MI_OFFSET_TAG) {
+            return 0;
+        }
+        end = offset + ((size_t)table->columns[i].size << shift);
+    }
+    return align_up(end, MI_COLUMN_ALIGN);
+}
+
+void mi_table_set_shift(mi_table *table, uint32_t shift) {
+    size_t end = sizeof(mica_entity) << shift;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        mi_column *column = &table->columns[i];
+        const size_t offset = column_offset(end, column->type);
+        column->offset = (uint32_t)offset;
+        table->offset_of[column->type->info.id] = (uint16_t)(offset / MI_COLUMN_ALIGN);
+        end = offset + ((size_t)column->size << shift);
+    }
+    table->shift = (uint8_t)shift;
+    table->chunk_size = (uint32_t)align_up(end, MI_COLUMN_ALIGN);
+}
+
+// The largest power of two of rows that fits a full chunk.
+static uint32_t full_shift_of(size_t row_size) {
+    uint32_t shift = 0;
+    while (shift < MI_ROW_BITS && row_size << (shift + 1) <= MI_CHUNK_BYTES) {
+        shift++;
+    }
+    return shift;
+}
+
+static void fill_columns(mi_table *table, const mica_schema *schema) {
+    size_t row_size = sizeof(mica_entity);
+    table->moves_bytes = true;
+    table->chunk_align = MI_COLUMN_ALIGN;
+    for (uint32_t i = 0; i < table->component_count; i++) {
+        const mi_type *type = mi_schema_type(schema, table->components[i]);
+        mi_bit_set(table->bits, table->components[i]);
+        if (type->info.size == 0) {
+            table->offset_of[type->info.id] = MI_OFFSET_TAG;
+            continue;
+        }
+        table->columns[table->column_count++] = (mi_column){.type = type, .size = type->info.size};
+        table->has_destruct |= type->info.hooks.destruct != NULL;
+        table->can_fail |= type->info.hooks.construct != NULL || type->info.hooks.copy != NULL;
+        table->moves_bytes &= type->info.hooks.move == NULL;
+        if (type->info.align > table->chunk_align) {
+            table->chunk_align = type->info.align;
+        }
+        row_size += type->info.size;
+    }
+    table->full_shift = (uint8_t)full_shift_of(row_size);
+}
+
+static void sort_by_name(mi_table *table, const mica_schema *schema) {
+    for (uint32_t i = 0; i < table->component_count; i++) {
+        const mi_type *type = mi_schema_type(schema, table->components[i]);
+        uint32_t place = i;
+        while (place > 0 && mi_type_compare_names(type, mi_schema_type(schema, table->by_name[place - 1])) < 0) {
+            table->by_name[place] = table->by_name[place - 1];
+            place--;
+        }
+        table->by_name[place] = type->info.id;
+    }
+}
+
+mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_component *components, uint32_t count,
+                          mica_result *failure) {
+    uint32_t column_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        column_count += mi_schema_type(schema, components[i])->info.size > 0;
+    }
+    const uint32_t offset_count = count == 0 ? 0 : (uint32_t)components[count - 1] + 1;
+    const uint32_t bit_words = mi_bit_words(offset_count);
+    const size_t columns_at = align_up(sizeof(mi_table), _Alignof(mi_column));
+    const size_t bits_at = align_up(columns_at + column_count * sizeof(mi_column), sizeof(uint64_t));
+    const size_t offsets_at = bits_at + bit_words * sizeof(uint64_t);
+    const size_t components_at = offsets_at + offset_count * sizeof(uint16_t);
+    const size_t names_at = components_at + count * sizeof(mica_component);
+    const size_t size = names_at + count * sizeof(mica_component);
+
+    uint8_t *memory = mi_heap_allocate_zeroed(heap, MICA_MEMORY_TABLES, size, _Alignof(max_align_t));
+    if (memory == NULL) {
+        *failure = MICA_OUT_OF_MEMORY;
+        return NULL;
+    }
+    mi_table *table = (mi_table *)(void *)memory;
+    table->columns = (mi_column *)(void *)(memory + columns_at);
+    table->bits = (uint64_t *)(void *)(memory + bits_at);
+    table->offset_of = (uint16_t *)(void *)(memory + offsets_at);
+    table->components = (mica_component *)(void *)(memory + components_at);
+    table->by_name = (mica_component *)(void *)(memory + names_at);
+    table->bit_words = bit_words;
+    table->offset_count = offset_count;
+    table->component_count = (uint16_t)count;
+    table->allocation_size = size;
+    if (count > 0) {
+        memcpy(table->components, components, count * sizeof(mica_component));
+    }
+    fill_columns(table, schema);
+    sort_by_name(table, schema);
+    if (mi_table_chunk_size(table, table->full_shift) == 0) {
+        *failure = MICA_LIMIT;
+        mi_table_destroy(heap, table);
+        return NULL;
+    }
+    mi_table_set_shift(table, table->full_shift < MI_FIRST_SHIFT ? table->full_shift : MI_FIRST_SHIFT);
+    return table;
+}
+
+void mi_table_destroy(mi_heap *heap, mi_table *table) {
+    mi_heap_release(heap, MICA_MEMORY_TABLES, table->chunk_ids, table->chunk_capacity * sizeof(uint32_t),
+                    sizeof(uint32_t));
+    mi_table_forget_edges(heap, table);
+    mi_heap_release(heap, MICA_MEMORY_TABLES, table, table->allocation_size, _Alignof(max_align_t));
+}
+
+// Edges
+
+static uint32_t edge_place(const mi_edge *edges, uint32_t capacity, mica_component component, bool removes) {
+    uint32_t place = ((uint32_t)component * 2654435761u >> 16 ^ (uint32_t)removes) & (capacity - 1);
+    while (edges[place].component != 0 && (edges[place].component != component || edges[place].removes != removes)) {
+        place = (place + 1) & (capacity - 1);
+    }
+    return place;
+}
+
+uint32_t mi_table_edge(const mi_table *table, mica_component component, bool removes) {
+    if (table->edge_capacity == 0) {
+        return MI_MAP_NONE;
+    }
+    const mi_edge *edge = &table->edges[edge_place(table->edges, table->edge_capacity, component, removes)];
+    return edge->component == 0 ? MI_MAP_NONE : edge->table_id;
+}
+
+void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component component, bool removes, uint32_t table_id) {
+    if ((table->edge_count + 1) * 4 > table->edge_capacity * 3) {
+        const uint32_t capacity = table->edge_capacity == 0 ? 2 : table->edge_capacity * 2;
+        mi_edge *edges =
+            mi_heap_allocate_zeroed(heap, MICA_MEMORY_TABLES, capacity * sizeof(mi_edge), sizeof(uint32_t));
+        if (edges == NULL) {
+            return;
+        }
+        for (uint32_t i = 0; i < table->edge_capacity; i++) {
+            const mi_edge edge = table->edges[i];
+            if (edge.component != 0) {
+                edges[edge_place(edges, capacity, edge.component, edge.removes)] = edge;
+            }
+        }
+        mi_heap_release(heap, MICA_MEMORY_TABLES, table->edges, table->edge_capacity * sizeof(mi_edge),
+                        sizeof(uint32_t));
+        table->edges = edges;
+        table->edge_capacity = capacity;
+    }
+    table->edges[edge_place(table->edges, table->edge_capacity, component, removes)] =
+        (mi_edge){.component = component, .removes = removes, .table_id = table_id};
+    table->edge_count++;
+}
+
+void mi_table_forget_edges(mi_heap *heap, mi_table *table) {
+    mi_heap_release(heap, MICA_MEMORY_TABLES, table->edges, table->edge_capacity * sizeof(mi_edge), sizeof(uint32_t));
+    table->edges = NULL;
+    table->edge_capacity = 0;
+    table->edge_count = 0;
+}
