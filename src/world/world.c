@@ -1,0 +1,344 @@
+// Worlds: making and ending them, the structure lock, and what the parts further up attach (relations, extensions).
+//
+// Structure is locked while a walk is open or while a system that declared its access runs. Every structural verb asks
+// mi_world_check_structure first; commands are applied by parts that have seen to it themselves.
+#include "world/world.h"
+
+#include "world/commands.h"
+#include "world/query.h"
+
+#include <math.h>
+#include <string.h>
+
+static mica_result check_def(const mica_world_def *def) {
+    const mica_log_handler *log = &def->log;
+    if ((def->allocator.allocate == NULL) != (def->allocator.release == NULL)) {
+        return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "an allocator needs both functions");
+    }
+    if (!isfinite(def->fixed_delta_seconds) || def->fixed_delta_seconds < 0) {
+        return mi_fail_plain(log, MICA_INVALID, "mica_world_create",
+                             "fixed_delta_seconds must be finite and not negative");
+    }
+    if (def->advance_tick_limit < 0) {
+        return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "advance_tick_limit must not be negative");
+    }
+    return MICA_OK;
+}
+
+static mica_world *fail_create(mica_world *world) {
+    mi_fail_memory(&world->log, "mica_world_create", sizeof(mica_world));
+    mica_world_destroy(world);
+    return NULL;
+}
+
+mica_world *mica_world_create(const mica_world_def *def) {
+    const mica_world_def defaults = {0};
+    if (def == NULL) {
+        def = &defaults;
+    }
+    if (check_def(def) != MICA_OK) {
+        return NULL;
+    }
+    mi_heap heap;
+    mi_heap_init(&heap, &def->allocator);
+    mica_world *world = mi_heap_allocate_zeroed(&heap, MICA_MEMORY_WORLD, sizeof(mica_world), _Alignof(mica_world));
+    if (world == NULL) {
+        mi_fail_memory(&def->log, "mica_world_create", sizeof(mica_world));
+        return NULL;
+    }
+    world->heap = heap;
+    world->log = def->log;
+    world->def = *def;
+    world->def.name = NULL;
+    world->def.schema = NULL;
+    if (def->schema != NULL) {
+        world->schema = mica_schema_retain(def->schema);
+    } else {
+        world->schema = mica_schema_create(&(mica_schema_def){.allocator = def->allocator, .log = def->log});
+        world->owns_schema = true;
+    }
+    if (world->schema == NULL) {
+        return fail_create(world);
+    }
+    world->head.schema_serial = mi_schema_serial(world->schema);
+    world->name = mi_heap_copy_text(&world->heap, MICA_MEMORY_WORLD, def->name == NULL ? "world" : def->name);
+    if (!mi_store_init(&world->store, &world->heap, world->schema) || world->name == NULL) {
+        return fail_create(world);
+    }
+    if (def->entity_capacity > 0 && mica_world_reserve(world, def->entity_capacity) != MICA_OK) {
+        mica_world_destroy(world);
+        return NULL;
+    }
+    return world;
+}
+
+void mica_world_destroy(mica_world *world) {
+    if (world == NULL) {
+        return;
+    }
+    for (uint32_t i = world->extensions.count; i-- > 0;) {
+        if (world->extensions.data[i].stop != NULL) {
+            world->extensions.data[i].stop(world, world->extensions.data[i].state);
+        }
+    }
+    for (uint32_t i = world->extensions.count; i-- > 0;) {
+        world->extensions.data[i].destroy(world, world->extensions.data[i].state);
+    }
+    mi_commands_destroy(world->walk_commands);
+    for (uint32_t i = 0; i < world->queries.count; i++) {
+        mi_query_free(world->queries.data[i]);
+    }
+    mi_world_free_resources(world);
+    mi_store_free(&world->store);
+    mi_heap *heap = &world->heap;
+    MI_FREE(heap, MICA_MEMORY_QUERIES, &world->queries);
+    mi_map_free(&world->query_map, heap, MICA_MEMORY_QUERIES);
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &world->relations);
+    MI_FREE(heap, MICA_MEMORY_WORLD, &world->extensions);
+    MI_FREE(heap, MICA_MEMORY_WORLD, &world->changes);
+    mi_heap_release_text(heap, MICA_MEMORY_WORLD, world->name);
+    mica_schema_release(world->schema);
+    mi_heap last = world->heap;
+    mi_heap_release(&last, MICA_MEMORY_WORLD, world, sizeof(mica_world), _Alignof(mica_world));
+}
+
+mica_schema *mica_world_schema(const mica_world *world) {
+    return world == NULL ? NULL : world->schema;
+}
+
+const char *mica_world_name(const mica_world *world) {
+    return world == NULL ? "" : world->name;
+}
+
+int32_t mica_world_entity_count(const mica_world *world) {
+    return world == NULL ? 0 : (int32_t)world->store.slots.alive;
+}
+
+uint64_t mica_world_version(const mica_world *world) {
+    return world == NULL ? 0 : world->store.version;
+}
+
+mica_component mica_world_register(mica_world *world, mica_type *type) {
+    if (world == NULL || type == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, "mica_world_register", "needs a world and a type");
+        return 0;
+    }
+    return mica_schema_register(world->schema, type);
+}
+
+mica_result mica_world_reserve(mica_world *world, uint32_t count) {
+    if (world == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, "mica_world_reserve", "needs a world");
+    }
+    const uint32_t alive = world->store.slots.alive;
+    const mica_result result = mi_slots_reserve(&world->store.slots, &world->heap, count > alive ? count - alive : 0);
+    if (result != MICA_OK) {
+        return mi_fail(&world->log, result, "mica_world_reserve", "no room for {} entities", MI_UINT(count));
+    }
+    return MICA_OK;
+}
+
+mica_result mica_world_clear(mica_world *world) {
+    const mica_result result = mi_world_check_structure(world, "mica_world_clear");
+    if (result != MICA_OK) {
+        return result;
+    }
+    mi_store_clear_rows(&world->store);
+    mi_slots_clear(&world->store.slots);
+    for (uint32_t i = 0; i < world->relations.count; i++) {
+        world->relations.data[i].clear(world);
+    }
+    return MICA_OK;
+}
+
+// Frees the queries that nobody holds.
+static void trim_queries(mica_world *world) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < world->queries.count; i++) {
+        mica_query *query = world->queries.data[i];
+        mi_map_remove(&world->query_map, query->hash, i);
+        if (query->reference_count == 0) {
+            mi_query_free(query);
+        } else {
+            world->queries.data[kept] = query;
+            mi_map_insert(&world->query_map, query->hash, kept);
+            kept++;
+        }
+    }
+    world->queries.count = kept;
+}
+
+mica_result mica_world_trim(mica_world *world) {
+    const mica_result result = mi_world_check_structure(world, "mica_world_trim");
+    if (result != MICA_OK) {
+        return result;
+    }
+    trim_queries(world);
+    mi_store_trim(&world->store);
+    return MICA_OK;
+}
+
+mica_memory_usage mica_world_memory(const mica_world *world) {
+    if (world == NULL) {
+        return (mica_memory_usage){0};
+    }
+    mica_memory_usage usage = mi_heap_usage(&world->heap);
+    if (world->owns_schema) {
+        const mica_memory_usage schema = mi_schema_usage(world->schema);
+        for (int32_t i = 0; i < MICA_MEMORY_PURPOSE_COUNT; i++) {
+            usage.bytes[i] += schema.bytes[i];
+        }
+        usage.total += schema.total;
+    }
+    return usage;
+}
+
+mica_world_stats mica_world_statistics(const mica_world *world) {
+    mica_world_stats stats = {0};
+    if (world == NULL) {
+        return stats;
+    }
+    const mi_store *store = &world->store;
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < store->ordered.count; i++) {
+        const mi_table *table = store->ordered.data[i];
+        rows += table->row_count;
+        stats.table_empty_count += table->row_count == 0;
+        stats.chunk_count += (int32_t)table->chunk_count;
+    }
+    stats.entity_count = (int32_t)store->slots.alive;
+    stats.entity_empty_count = (int32_t)(store->slots.alive - rows);
+    stats.slot_count = store->slots.used == 0 ? 0 : store->slots.used - 1;
+    stats.slot_retired_count = store->slots.retired;
+    stats.handle_left_count = mi_slots_left(&store->slots);
+    stats.table_count = (int32_t)store->ordered.count;
+    stats.query_count = (int32_t)world->queries.count;
+    stats.command_skipped_count = world->command_skipped_count;
+    return stats;
+}
+
+mica_result mica_world_validate(mica_world *world) {
+    if (world == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, "mica_world_validate", "needs a world");
+    }
+    const char *fault = mi_store_validate(&world->store);
+    uint32_t open = 0;
+    for (uint32_t i = 0; fault == NULL && i < world->queries.count; i++) {
+        const mica_query *query = world->queries.data[i];
+        open += query->open_count;
+        if (query->tables_dropped == world->store.tables_dropped) {
+            fault = mi_query_validate(query);
+        }
+    }
+    if (fault == NULL && open != world->walk_count) {
+        fault = "walks: counts of queries and world disagree";
+    }
+    for (uint32_t i = 0; fault == NULL && i < world->extensions.count; i++) {
+        const mi_extension *extension = &world->extensions.data[i];
+        fault = extension->validate == NULL ? NULL : extension->validate(world, extension->state);
+    }
+    return fault == NULL ? MICA_OK
+                         : mi_fail(&world->log, MICA_INVALID, "mica_world_validate", "{}: {}", MI_TEXT(world->name),
+                                   MI_TEXT(fault));
+}
+
+// Locks and look-ups that all verbs share
+
+static mica_result fail_locked(mica_world *world, const char *call) {
+    for (uint32_t i = 0; i < world->queries.count; i++) {
+        if (world->queries.data[i]->open_count > 0) {
+            return mi_fail(&world->log, MICA_LOCKED, call,
+                           "structure is locked by a walk over the query ({}); record into mica_iter_commands",
+                           MI_TEXT(mica_query_text(world->queries.data[i])));
+        }
+    }
+    return mi_fail(&world->log, MICA_LOCKED, call,
+                   "structure is locked while system \"{}\" runs; record into mica_run_commands",
+                   MI_TEXT(world->running_system == NULL ? "" : world->running_system));
+}
+
+mica_result mi_world_check_structure(mica_world *world, const char *call) {
+    if (MICA_UNLIKELY(world == NULL)) {
+        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+    }
+    if (MICA_UNLIKELY(world->walk_count > 0 || world->running_locks)) {
+        return fail_locked(world, call);
+    }
+    return MICA_OK;
+}
+
+mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, const char *call) {
+    if (world == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+    }
+    if (mica_entity_is_null(entity)) {
+        return mi_fail_plain(&world->log, MICA_STALE, call, "the handle is null");
+    }
+    if (mica_entity_is_placeholder(entity)) {
+        return mi_fail(&world->log, MICA_STALE, call,
+                       "{} has no entity yet: it is good in its command buffer alone, until that is applied",
+                       MI_ENTITY(entity));
+    }
+    return mi_fail(&world->log, MICA_STALE, call, "{} is not alive in {}", MI_ENTITY(entity), MI_TEXT(world->name));
+}
+
+mica_result mi_world_resolve(const mica_world *world, mica_entity entity, uint32_t *location, const char *call) {
+    if (MICA_LIKELY(world != NULL && mi_slots_resolve(&world->store.slots, entity, location))) {
+        return MICA_OK;
+    }
+    return mi_world_fail_stale(world, entity, call);
+}
+
+const mi_type *mi_world_type(const mica_world *world, mica_component component, const char *call) {
+    const mi_type *type = mi_schema_type(world->schema, component);
+    if (MICA_UNLIKELY(type == NULL)) {
+        mi_fail(&world->log, MICA_UNKNOWN, call, "there is no component with id {}", MI_UINT(component));
+    }
+    return type;
+}
+
+mica_result mi_world_fail_store(const mica_world *world, const char *call) {
+    if (world->store.failure == MICA_LIMIT) {
+        return mi_fail(&world->log, MICA_LIMIT, call,
+                       "{} has no room: more than 4 MiB of components an entity, or the last chunk or index is taken",
+                       MI_TEXT(world->name));
+    }
+    return mi_fail_memory(&world->log, call, 0);
+}
+
+// Parts further up
+
+const mi_relation *mi_world_relation(const mica_world *world, mica_component component) {
+    for (uint32_t i = 0; i < world->relations.count; i++) {
+        if (world->relations.data[i].component == component) {
+            return &world->relations.data[i];
+        }
+    }
+    return NULL;
+}
+
+bool mi_world_add_relation(mica_world *world, const mi_relation *relation) {
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_RELATIONS, &world->relations, world->relations.count + 1)) {
+        return false;
+    }
+    mi_schema_mark_relation(world->schema, relation->component);
+    world->relations.data[world->relations.count++] = *relation;
+    return true;
+}
+
+void *mi_world_extension(const mica_world *world, const void *key) {
+    for (uint32_t i = 0; i < world->extensions.count; i++) {
+        if (world->extensions.data[i].key == key) {
+            return world->extensions.data[i].state;
+        }
+    }
+    return NULL;
+}
+
+bool mi_world_add_extension(mica_world *world, const mi_extension *extension) {
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->extensions, world->extensions.count + 1)) {
+        return false;
+    }
+    world->extensions.data[world->extensions.count++] = *extension;
+    return true;
+}
