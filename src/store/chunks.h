@@ -7,5 +7,7 @@
 void mi_chunks_release_all(mi_store *store, mi_table *table);
 // Gives back the chunks behind the last row.
 void mi_chunks_release_spare(mi_store *store, mi_table *table);
+// Gives back what a chunk left behind when it grew.
+void mi_chunks_release_outgrown(mi_store *store);
 // Frees the list of chunks and the region; all tables have given theirs back.
 void mi_chunks_free(mi_store *store);

@@ -138,7 +138,8 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
         mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
         mi_table_set_shift(table, shift);
         move_chunk(store, table, offsets, chunk->base, to, table->row_count);
-        mi_region_give(store->region, chunk->base);
+        mi_chunks_release_outgrown(store);
+        store->outgrown = chunk->base;
         chunk->base = to;
     }
     mi_heap_release(store->heap, MICA_MEMORY_TABLES, offsets, offsets_size, sizeof(uint32_t));
@@ -290,6 +291,13 @@ void mi_store_shake(mi_store *store, mi_table *table) {
     }
 }
 
+void mi_chunks_release_outgrown(mi_store *store) {
+    if (store->outgrown != NULL) {
+        mi_region_give(store->region, store->outgrown);
+        store->outgrown = NULL;
+    }
+}
+
 void mi_chunks_release_all(mi_store *store, mi_table *table) {
     while (table->chunk_count > 0) {
         drop_last_chunk(store, table);
@@ -309,6 +317,7 @@ void mi_chunks_free(mi_store *store) {
     store->chunk_count = 0;
     store->chunk_capacity = 0;
     store->chunk_free = 0;
+    mi_chunks_release_outgrown(store);
     if (store->region != NULL) {
         mi_region_destroy(store->region);
         store->region = NULL;

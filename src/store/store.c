@@ -268,6 +268,7 @@ void mi_store_trim(mi_store *store) {
         }
         store->tables_dropped++;
     }
+    mi_chunks_release_outgrown(store);
     if (store->region != NULL) {
         mi_region_trim(store->region);
     }

@@ -44,3 +44,5 @@ struct mica_query {
 mica_result mi_query_update(mica_query *query, const char *call);
 bool mi_query_matches(const mica_query *query, const mi_table *table);
 void mi_query_free(mica_query *query);
+// The first thing that is wrong, or NULL.
+const char *mi_query_validate(const mica_query *query);

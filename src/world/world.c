@@ -184,7 +184,7 @@ mica_memory_usage mica_world_memory(const mica_world *world) {
     }
     mica_memory_usage usage = mi_heap_usage(&world->heap);
     if (world->owns_schema) {
-        const mica_memory_usage schema = mi_schema_usage(world->schema);
+        const mica_memory_usage schema = mi_schema_memory(world->schema);
         for (int32_t i = 0; i < MICA_MEMORY_PURPOSE_COUNT; i++) {
             usage.bytes[i] += schema.bytes[i];
         }
@@ -252,6 +252,10 @@ static mica_result fail_locked(mica_world *world, const char *call) {
                            MI_TEXT(mica_query_text(world->queries.data[i])));
         }
     }
+    if (world->fill_open) {
+        return mi_fail_plain(&world->log, MICA_LOCKED, call,
+                             "structure is locked while the callback of mica_entity_spawn_fill runs");
+    }
     return mi_fail(&world->log, MICA_LOCKED, call,
                    "structure is locked while system \"{}\" runs; record into mica_run_commands",
                    MI_TEXT(world->running_system == NULL ? "" : world->running_system));
@@ -261,7 +265,7 @@ mica_result mi_world_check_structure(mica_world *world, const char *call) {
     if (MICA_UNLIKELY(world == NULL)) {
         return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
     }
-    if (MICA_UNLIKELY(world->walk_count > 0 || world->running_locks)) {
+    if (MICA_UNLIKELY(world->walk_count > 0 || world->running_locks || world->fill_open)) {
         return fail_locked(world, call);
     }
     return MICA_OK;
@@ -315,6 +319,14 @@ const mi_relation *mi_world_relation(const mica_world *world, mica_component com
         }
     }
     return NULL;
+}
+
+mica_result mi_world_attach(mica_world *world, const mi_type *type, const char *call) {
+    if (type->info.hooks.attach == NULL || mi_world_relation(world, type->info.id) != NULL ||
+        type->info.hooks.attach(world)) {
+        return MICA_OK;
+    }
+    return mi_fail_memory(&world->log, call, sizeof(mi_relation));
 }
 
 bool mi_world_add_relation(mica_world *world, const mi_relation *relation) {

@@ -31,7 +31,8 @@ typedef struct mi_extension {
     const void *key; // address of something static that names the part
     void *state;
     void (*stop)(mica_world *world, void *state); // may be NULL: the world is about to end, everything is still there
-    void (*destroy)(mica_world *world, void *state); // frees the state
+    void (*destroy)(mica_world *world, void *state);                     // frees the state
+    const char *(*validate)(const mica_world *world, const void *state); // may be NULL: the first thing wrong, or NULL
 } mi_extension;
 
 typedef struct mi_resource {
@@ -39,6 +40,14 @@ typedef struct mi_resource {
     uint64_t version;
     bool is_pointer;
 } mi_resource;
+
+// A value to be given to an entity. NULL: constructed.
+typedef struct mi_change {
+    mica_component component;
+    bool move; // the value is moved from, which cannot fail, instead of being taken as a caller's (a copy where there
+               // is a copy hook)
+    const void *value;
+} mi_change;
 
 struct mica_world {
     struct mica_head head; // first: inline functions of the public headers read it
@@ -51,6 +60,7 @@ struct mica_world {
     mica_world_def def;
 
     uint32_t walk_count;          // open walks
+    bool fill_open;               // a spawn's callback is filling in rows
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
     bool running_locks;           // the running system declared its access: structure is locked
@@ -62,6 +72,7 @@ struct mica_world {
     MI_ARRAY(mi_relation) relations;
     MI_ARRAY(mi_extension) extensions;
     uint64_t command_skipped_count;
+    MI_ARRAY(mi_change) changes; // scratch of spawning
 };
 
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.
@@ -76,14 +87,6 @@ const mi_type *mi_world_type(const mica_world *world, mica_component component, 
 
 // Says why a function of the store failed and returns its code.
 mica_result mi_world_fail_store(const mica_world *world, const char *call);
-
-// A value to be given to an entity. NULL: constructed.
-typedef struct mi_change {
-    mica_component component;
-    bool move; // the value is moved from, which cannot fail, instead of being taken as a caller's (a copy where there
-               // is a copy hook)
-    const void *value;
-} mi_change;
 
 // Brings a living entity into table `to`: components that both tables have keep their values, those that `to` lacks are
 // destructed, new ones are constructed unless `changes` (ascending by component, all in `to`, all with data) gives them
@@ -116,3 +119,6 @@ bool mi_world_add_relation(mica_world *world, const mi_relation *relation);
 void *mi_world_extension(const mica_world *world, const void *key);
 // Adds an extension; false: out of memory.
 bool mi_world_add_extension(mica_world *world, const mi_extension *extension);
+
+// Ends the resources; the world is about to end.
+void mi_world_free_resources(mica_world *world);

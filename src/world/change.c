@@ -1,0 +1,252 @@
+// The one way in which an entity comes by other components or values: every structural verb and every folded command
+// ends here.
+//
+// A change to another table is made in this order, so that a failure leaves nothing behind:
+//   1. a row is opened in the new table;
+//   2. what can fail is done in the open row: constructors and copies; a failure destructs what was made and leaves;
+//   3. what cannot fail follows: values that are moved in, plain copies, the old row's values;
+//   4. the new row is published, what stays behind in the old row is destructed, and its hole is closed.
+#include "world/world.h"
+
+#include <string.h>
+
+// How a value of the new row comes to be.
+typedef enum value_source {
+    SOURCE_OLD,       // moved from the old row
+    SOURCE_CONSTRUCT, // made by the constructor
+    SOURCE_COPY,      // copied from a caller's value
+    SOURCE_MOVE       // moved out of a recorded or move-only value
+} value_source;
+
+// A walk over the columns of the new table beside the changes, both ascending by component.
+typedef struct row_fill {
+    mica_world *world;
+    const mi_table *from;
+    const mi_table *to;
+    const mi_change *changes;
+    uint32_t count;
+    uint32_t next; // first change not passed yet
+} row_fill;
+
+// The change that concerns column `component`, or NULL. Components must be asked for in ascending order.
+static const mi_change *fill_change(row_fill *fill, mica_component component) {
+    while (fill->next < fill->count && fill->changes[fill->next].component < component) {
+        fill->next++;
+    }
+    return fill->next < fill->count && fill->changes[fill->next].component == component ? &fill->changes[fill->next]
+                                                                                        : NULL;
+}
+
+static value_source source_of(const row_fill *fill, const mi_type *type, const mi_change *change) {
+    if (change != NULL && change->value != NULL) {
+        return change->move || type->movable_only ? SOURCE_MOVE : SOURCE_COPY;
+    }
+    if (change == NULL && mi_table_has(fill->from, type->info.id)) {
+        return SOURCE_OLD;
+    }
+    return SOURCE_CONSTRUCT;
+}
+
+// Whether making the value calls a hook that can say no.
+static bool can_fail(value_source source, const mi_type *type) {
+    return (source == SOURCE_CONSTRUCT && type->info.hooks.construct != NULL) ||
+           (source == SOURCE_COPY && type->info.hooks.copy != NULL);
+}
+
+static bool make_value(mica_world *world, value_source source, const mi_type *type, void *to, const mi_change *change) {
+    if (source == SOURCE_CONSTRUCT) {
+        return mi_value_construct(type, &world->store.values, to, 1);
+    }
+    return mi_value_copy(type, &world->store.values, to, change->value, 1);
+}
+
+static uint8_t *column_value(uint8_t *base, const mi_column *column, uint32_t row) {
+    return base + column->offset + (size_t)row * column->size;
+}
+
+// Destructs the values that the fallible steps made in columns below `end`.
+static void undo_fallible(row_fill fill, uint8_t *base, uint32_t row, uint32_t end) {
+    fill.next = 0;
+    for (uint32_t i = 0; i < end; i++) {
+        const mi_column *column = &fill.to->columns[i];
+        const mi_change *change = fill_change(&fill, column->type->info.id);
+        if (can_fail(source_of(&fill, column->type, change), column->type)) {
+            mi_value_destruct(column->type, &fill.world->store.values, column_value(base, column, row), 1);
+        }
+    }
+}
+
+static bool fill_fallible(row_fill fill, uint8_t *base, uint32_t row) {
+    for (uint32_t i = 0; i < fill.to->column_count; i++) {
+        const mi_column *column = &fill.to->columns[i];
+        const mi_change *change = fill_change(&fill, column->type->info.id);
+        const value_source source = source_of(&fill, column->type, change);
+        if (can_fail(source, column->type) &&
+            !make_value(fill.world, source, column->type, column_value(base, column, row), change)) {
+            undo_fallible(fill, base, row, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Fills in what cannot fail. `old_base` is NULL if there is no old row.
+static void fill_rest(row_fill fill, uint8_t *base, uint32_t row, uint8_t *old_base, uint32_t old_row) {
+    mi_store *store = &fill.world->store;
+    for (uint32_t i = 0; i < fill.to->column_count; i++) {
+        const mi_column *column = &fill.to->columns[i];
+        const mica_component component = column->type->info.id;
+        const mi_change *change = fill_change(&fill, component);
+        const value_source source = source_of(&fill, column->type, change);
+        uint8_t *start = base + column->offset;
+        if (source == SOURCE_OLD) {
+            mi_store_move_value(store, column->type, start, row, mi_table_column(fill.from, old_base, component),
+                                old_row);
+            continue;
+        }
+        uint8_t *to = start + (size_t)row * column->size;
+        if (source == SOURCE_MOVE) {
+            mi_value_move(column->type, &store->values, to, (void *)(uintptr_t)change->value, 1);
+        } else if (!can_fail(source, column->type)) {
+            make_value(fill.world, source, column->type, to, change);
+        }
+        mi_column_mark(start, store->version);
+    }
+}
+
+// Destructs the old row's values that were not moved: those of components that the new table lacks, and those that were
+// replaced.
+static void destruct_left(row_fill fill, uint8_t *old_base, uint32_t old_row) {
+    if (!fill.from->has_destruct) {
+        return;
+    }
+    for (uint32_t i = 0; i < fill.from->column_count; i++) {
+        const mi_column *column = &fill.from->columns[i];
+        const mi_change *change = fill_change(&fill, column->type->info.id);
+        if (!mi_table_has(fill.to, column->type->info.id) || change != NULL) {
+            mi_value_destruct(column->type, &fill.world->store.values, column_value(old_base, column, old_row), 1);
+        }
+    }
+}
+
+// Replaces one value in place. A copy is made aside first, so that a copy hook that fails leaves the old value.
+static bool replace_value(mica_world *world, const mi_type *type, uint8_t *to, const mi_change *change) {
+    const mica_allocator *values = &world->store.values;
+    const bool moves = change->value != NULL && (change->move || type->movable_only);
+    if (moves || (change->value != NULL && type->info.hooks.copy == NULL)) {
+        mi_value_destruct(type, values, to, 1);
+        mi_value_move(type, values, to, (void *)(uintptr_t)change->value, 1);
+        return true;
+    }
+    const size_t size = type->info.size;
+    void *aside = mi_heap_allocate(&world->heap, MICA_MEMORY_VALUES, size, type->info.align);
+    if (aside == NULL) {
+        return false;
+    }
+    const bool made = make_value(world, change->value == NULL ? SOURCE_CONSTRUCT : SOURCE_COPY, type, aside, change);
+    if (made) {
+        mi_value_destruct(type, values, to, 1);
+        mi_value_move(type, values, to, aside, 1);
+    }
+    mi_heap_release(&world->heap, MICA_MEMORY_VALUES, aside, size, type->info.align);
+    return made;
+}
+
+static mica_result fail_hook(const mica_world *world, const char *call) {
+    return mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call, "a construct or copy hook could not make its value");
+}
+
+// Values of more than one component are replaced in place only when they are moved in, which cannot fail half-way.
+static mica_result change_in_place(mica_world *world, uint32_t location, const mi_table *table,
+                                   const mi_change *changes, uint32_t count, const char *call) {
+    uint8_t *base = location == 0 ? NULL : mi_store_base(&world->store, location);
+    for (uint32_t i = 0; i < count; i++) {
+        const mi_type *type = mi_schema_type(world->schema, changes[i].component);
+        uint8_t *column = mi_table_column(table, base, changes[i].component);
+        if (!replace_value(world, type, column + (size_t)mi_row_of(location) * type->info.size, &changes[i])) {
+            return fail_hook(world, call);
+        }
+        mi_column_mark(column, world->store.version);
+    }
+    return MICA_OK;
+}
+
+mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
+                            uint32_t count, const char *call) {
+    mi_store *store = &world->store;
+    const uint32_t index = mica_entity_index(entity);
+    const uint32_t location = mi_slots_location(&store->slots, index);
+    mi_table *from = mi_store_table_at(store, location);
+    if (from == to) {
+        return change_in_place(world, location, to, changes, count, call);
+    }
+    const row_fill fill = {.world = world, .from = from, .to = to, .changes = changes, .count = count};
+    uint8_t *old_base = location == 0 ? NULL : mi_store_base(store, location);
+    if (to == mi_store_root(store)) {
+        mi_slots_move(&store->slots, index, 0);
+    } else {
+        if (!mi_store_open_rows(store, to, 1)) {
+            return mi_world_fail_store(world, call);
+        }
+        const uint32_t place = mi_store_location(to, to->row_count);
+        uint8_t *base = mi_store_base(store, place);
+        if (to->can_fail && !fill_fallible(fill, base, mi_row_of(place))) {
+            return fail_hook(world, call);
+        }
+        fill_rest(fill, base, mi_row_of(place), old_base, mi_row_of(location));
+        mi_store_publish(store, to, index);
+    }
+    if (old_base != NULL) {
+        destruct_left(fill, old_base, mi_row_of(location));
+        mi_store_close_hole(store, from, location);
+    }
+    MI_STORE_SHAKE(store, from);
+    MI_STORE_SHAKE(store, to);
+    return MICA_OK;
+}
+
+mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
+                          const char *call) {
+    mi_store *store = &world->store;
+    const mica_result result = mi_slots_reserve(&store->slots, &world->heap, 1);
+    if (result != MICA_OK) {
+        store->failure = result;
+        mi_world_fail_store(world, call);
+        return MICA_NULL;
+    }
+    if (table == mi_store_root(store)) {
+        return mi_slots_take(&store->slots, 0);
+    }
+    if (!mi_store_open_rows(store, table, 1)) {
+        mi_world_fail_store(world, call);
+        return MICA_NULL;
+    }
+    const row_fill fill = {
+        .world = world, .from = mi_store_root(store), .to = table, .changes = changes, .count = count};
+    const uint32_t place = mi_store_location(table, table->row_count);
+    uint8_t *base = mi_store_base(store, place);
+    if (table->can_fail && !fill_fallible(fill, base, mi_row_of(place))) {
+        fail_hook(world, call);
+        return MICA_NULL;
+    }
+    fill_rest(fill, base, mi_row_of(place), NULL, 0);
+    const mica_entity entity = mi_slots_take(&store->slots, 0);
+    mi_store_publish(store, table, mica_entity_index(entity));
+    MI_STORE_SHAKE(store, table);
+    return entity;
+}
+
+void mi_world_unmake(mica_world *world, mica_entity entity) {
+    mi_store *store = &world->store;
+    for (uint32_t i = 0; i < world->relations.count; i++) {
+        world->relations.data[i].release(world, entity);
+    }
+    const uint32_t index = mica_entity_index(entity);
+    const uint32_t location = mi_slots_location(&store->slots, index);
+    if (location != 0) {
+        mi_table *table = mi_store_table_at(store, location);
+        mi_store_remove_row(store, table, location);
+        MI_STORE_SHAKE(store, table);
+    }
+    mi_slots_give(&store->slots, index);
+}

@@ -1,0 +1,340 @@
+// The verbs on one entity, by component id: create, destroy, add, set, remove, get, has.
+//
+// Each resolves the handle once (mi_world_resolve), checks what can be refused, then leaves the work to
+// mi_world_change. Components that are relations go to the relation's link and unlink instead.
+#include "world/world.h"
+
+#include <string.h>
+
+mica_entity mica_entity_create(mica_world *world) {
+    if (mi_world_check_structure(world, "mica_entity_create") != MICA_OK) {
+        return MICA_NULL;
+    }
+    return mi_world_make(world, mi_store_root(&world->store), NULL, 0, "mica_entity_create");
+}
+
+mica_result mica_entity_create_at(mica_world *world, const mica_entity *entities, int32_t count) {
+    static const char call[] = "mica_entity_create_at";
+    const mica_result checked = mi_world_check_structure(world, call);
+    if (checked != MICA_OK) {
+        return checked;
+    }
+    if (count < 0 || (count > 0 && entities == NULL)) {
+        return mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of handles and how many they are");
+    }
+    uint32_t failed = 0;
+    const mica_result result = mi_slots_take_at(&world->store.slots, &world->heap, entities, (uint32_t)count, &failed);
+    switch (result) {
+    case MICA_OK:
+        return MICA_OK;
+    case MICA_EXISTS:
+        return mi_fail(&world->log, result, call, "entities[{}]: the slot of {} is taken, or named twice",
+                       MI_UINT(failed), MI_ENTITY(entities[failed]));
+    case MICA_STALE:
+        return mi_fail(&world->log, result, call,
+                       "entities[{}]: {} is null, a placeholder, or of a generation that its slot has issued before",
+                       MI_UINT(failed), MI_ENTITY(entities[failed]));
+    case MICA_LIMIT:
+        return mi_fail(&world->log, result, call, "entities[{}]: the index of {} is over {}", MI_UINT(failed),
+                       MI_ENTITY(entities[failed]), MI_UINT(MICA_INDEX_MAX));
+    default:
+        return mi_fail_memory(&world->log, call, (size_t)count * sizeof(uint64_t));
+    }
+}
+
+bool mica_entity_alive(const mica_world *world, mica_entity entity) {
+    uint32_t location = 0;
+    return world != NULL && mi_slots_resolve(&world->store.slots, entity, &location);
+}
+
+mica_result mica_entity_destroy(mica_world *world, mica_entity entity) {
+    static const char call[] = "mica_entity_destroy";
+    mica_result result = mi_world_check_structure(world, call);
+    uint32_t location = 0;
+    if (result == MICA_OK) {
+        result = mi_world_resolve(world, entity, &location, call);
+    }
+    if (result == MICA_OK) {
+        mi_world_unmake(world, entity);
+    }
+    return result;
+}
+
+mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entities, int32_t count) {
+    static const char call[] = "mica_entity_destroy_many";
+    const mica_result result = mi_world_check_structure(world, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (count < 0 || (count > 0 && entities == NULL)) {
+        return mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of handles and how many they are");
+    }
+    uint32_t location = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (!mi_slots_resolve(&world->store.slots, entities[i], &location)) {
+            return mi_fail(&world->log, MICA_STALE, call, "entities[{}]: {} is not alive in {}", MI_INT(i),
+                           MI_ENTITY(entities[i]), MI_TEXT(world->name));
+        }
+    }
+    for (int32_t i = 0; i < count; i++) {
+        if (mi_slots_resolve(&world->store.slots, entities[i], &location)) { // not named twice
+            mi_world_unmake(world, entities[i]);
+        }
+    }
+    return MICA_OK;
+}
+
+// Adding, setting, removing
+
+static mica_result check_value(const mica_world *world, const mi_type *type, const void *value, const char *call) {
+    if (MICA_UNLIKELY(type->info.size == 0 && value != NULL)) {
+        return mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
+    }
+    return MICA_OK;
+}
+
+// Adds what the entity at `location` does not have.
+static mica_result add_component(mica_world *world, mica_entity entity, uint32_t location, const mi_type *type,
+                                 const void *value, const char *call) {
+    const mica_component component = type->info.id;
+    mi_table *to = mi_store_table_with(&world->store, mi_store_table_at(&world->store, location), component);
+    if (to == NULL) {
+        return mi_world_fail_store(world, call);
+    }
+    const mi_change change = {.component = component, .value = value};
+    return mi_world_change(world, entity, to, &change, value == NULL ? 0 : 1, call);
+}
+
+static mica_result link_relation(mica_world *world, mica_entity entity, const mi_type *type, const void *value,
+                                 const char *call) {
+    const mica_result result = mi_world_attach(world, type, call);
+    return result != MICA_OK ? result : mi_world_relation(world, type->info.id)->link(world, entity, value, 0, call);
+}
+
+mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    static const char call[] = "mica_entity_add";
+    uint32_t location = 0;
+    mica_result result = mi_world_check_structure(world, call);
+    if (result == MICA_OK) {
+        result = mi_world_resolve(world, entity, &location, call);
+    }
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    result = check_value(world, type, value, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (mi_table_has(mi_store_table_at(&world->store, location), component)) {
+        return mi_fail(&world->log, MICA_EXISTS, call, "{} has {} already", MI_ENTITY(entity),
+                       MI_TEXT(type->info.name));
+    }
+    if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
+        return link_relation(world, entity, type, value, call);
+    }
+    return add_component(world, entity, location, type, value, call);
+}
+
+mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    static const char call[] = "mica_entity_set";
+    uint32_t location = 0;
+    mica_result result = mi_world_resolve(world, entity, &location, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    if (type->info.size == 0 || value == NULL) {
+        return mi_fail(&world->log, type->info.size == 0 ? MICA_NO_VALUE : MICA_INVALID, call,
+                       type->info.size == 0 ? "{} is a tag" : "needs a value of {}", MI_TEXT(type->info.name));
+    }
+    mi_table *table = mi_store_table_at(&world->store, location);
+    const bool is_relation = type->info.hooks.attach != NULL;
+    if (!is_relation && mi_table_has(table, component)) {
+        const mi_change change = {.component = component, .value = value};
+        return mi_world_change(world, entity, table, &change, 1, call);
+    }
+    result = mi_world_check_structure(world, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    return is_relation ? link_relation(world, entity, type, value, call)
+                       : add_component(world, entity, location, type, value, call);
+}
+
+mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
+    static const char call[] = "mica_entity_remove";
+    uint32_t location = 0;
+    mica_result result = mi_world_check_structure(world, call);
+    if (result == MICA_OK) {
+        result = mi_world_resolve(world, entity, &location, call);
+    }
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    mi_table *from = mi_store_table_at(&world->store, location);
+    if (!mi_table_has(from, component)) {
+        return MICA_OK;
+    }
+    if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
+        const mi_relation *relation = mi_world_relation(world, component);
+        return relation->unlink(world, entity, 0, call);
+    }
+    mi_table *to = mi_store_table_without(&world->store, from, component);
+    return to == NULL ? mi_world_fail_store(world, call) : mi_world_change(world, entity, to, NULL, 0, call);
+}
+
+// Asking
+
+bool mica_entity_has(const mica_world *world, mica_entity entity, mica_component component) {
+    uint32_t location = 0;
+    return world != NULL && mi_slots_resolve(&world->store.slots, entity, &location) &&
+           mi_table_has(mi_store_table_at(&world->store, location), component);
+}
+
+bool mica_entity_has_all(const mica_world *world, mica_entity entity, const mica_component *components, int32_t count) {
+    uint32_t location = 0;
+    if (world == NULL || !mi_slots_resolve(&world->store.slots, entity, &location)) {
+        return false;
+    }
+    const mi_table *table = mi_store_table_at(&world->store, location);
+    for (int32_t i = 0; i < count; i++) {
+        if (!mi_table_has(table, components[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mica_entity_has_any(const mica_world *world, mica_entity entity, const mica_component *components, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        if (mica_entity_has(world, entity, components[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *const *types, int32_t count, bool any) {
+    uint32_t location = 0;
+    if (world == NULL || !mi_slots_resolve(&world->store.slots, entity, &location)) {
+        return false;
+    }
+    const mi_table *table = mi_store_table_at(&world->store, location);
+    for (int32_t i = 0; i < count; i++) {
+        if (mi_table_has(table, mica_world_component(world, types[i])) == any) {
+            return any;
+        }
+    }
+    return !any;
+}
+
+// What the look-up found to be neither a value nor plain absence: says why.
+static void *fail_get(const mica_world *world, mica_entity entity, mica_component component, const char *call) {
+    uint32_t location = 0;
+    if (mi_world_resolve(world, entity, &location, call) != MICA_OK) {
+        return NULL;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type != NULL && type->info.size == 0) {
+        mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
+    }
+    return NULL;
+}
+
+// The column that holds the entity's value of a component, and the row; NULL without an error being set.
+static inline uint8_t *find_column(const mica_world *world, mica_entity entity, mica_component component,
+                                   uint32_t *row) {
+    uint32_t location = 0;
+    if (MICA_UNLIKELY(world == NULL || !mi_slots_resolve(&world->store.slots, entity, &location) ||
+                      location < MI_ROW_MAX)) {
+        return NULL;
+    }
+    const mi_chunk *chunk = &world->store.chunks[location >> MI_ROW_BITS];
+    const mi_table *table = chunk->of.table;
+    const uint32_t offset = component < table->offset_count ? table->offset_of[component] : 0;
+    if (MICA_UNLIKELY(offset == 0 || offset == MI_OFFSET_TAG)) {
+        return NULL;
+    }
+    *row = mi_row_of(location);
+    return chunk->base + (size_t)offset * MI_COLUMN_ALIGN;
+}
+
+const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component) {
+    uint32_t row = 0;
+    const uint8_t *column = find_column(world, entity, component, &row);
+    if (MICA_UNLIKELY(column == NULL)) {
+        return fail_get(world, entity, component, "mica_entity_get");
+    }
+    return column + (size_t)row * mi_schema_type(world->schema, component)->info.size;
+}
+
+static void *get_write(mica_world *world, mica_entity entity, mica_component component, const char *call) {
+    uint32_t row = 0;
+    uint8_t *column = find_column(world, entity, component, &row);
+    if (MICA_UNLIKELY(column == NULL)) {
+        return fail_get(world, entity, component, call);
+    }
+    const mi_type *type = mi_schema_type(world->schema, component);
+    if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
+        mi_fail(&world->log, MICA_NO_ACCESS, call, "{} is a relation: it changes through its link verbs alone",
+                MI_TEXT(type->info.name));
+        return NULL;
+    }
+    mi_column_mark(column, world->store.version);
+    return column + (size_t)row * type->info.size;
+}
+
+void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_component component) {
+    return get_write(world, entity, component, "mica_entity_get_write");
+}
+
+mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_component component,
+                              void (*change)(void *value, void *user), void *user) {
+    static const char call[] = "mica_entity_patch";
+    uint32_t location = 0;
+    mica_result result = mi_world_resolve(world, entity, &location, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    if (change == NULL) {
+        return mi_fail(&world->log, MICA_INVALID, call, "needs a function that changes {}", MI_TEXT(type->info.name));
+    }
+    if (!mi_table_has(mi_store_table_at(&world->store, location), component)) {
+        return mi_fail(&world->log, MICA_ABSENT, call, "{} does not have {}", MI_ENTITY(entity),
+                       MI_TEXT(type->info.name));
+    }
+    void *value = get_write(world, entity, component, call);
+    if (value == NULL) {
+        return mica_last_result();
+    }
+    change(value, user);
+    return MICA_OK;
+}
+
+int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica_component *components,
+                               int32_t capacity) {
+    uint32_t location = 0;
+    if (mi_world_resolve(world, entity, &location, "mica_entity_components") != MICA_OK) {
+        return -1;
+    }
+    const mi_table *table = mi_store_table_at(&world->store, location);
+    for (int32_t i = 0; i < table->component_count && i < capacity; i++) {
+        components[i] = table->components[i];
+    }
+    return table->component_count;
+}
