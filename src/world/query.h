@@ -30,6 +30,7 @@ struct mica_query {
     uint64_t *all_of;                   // word_count words: must be there
     uint64_t *none_of;                  // must not be there
     uint64_t *any_of;                   // any_count times word_count words
+    size_t set_size;                    // bytes behind `all_of`, which holds all sets and the access map
     uint8_t *access;                    // by component id: MI_ACCESS_…
     uint32_t access_count;              // ids from here on have none
     bool requires_nothing;              // matches entities without components

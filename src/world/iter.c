@@ -1,0 +1,190 @@
+// Walks: from table to table in canonical order, a span a chunk; then, for queries that require nothing, the entities
+// without rows.
+//
+// A walk that is open counts in its query and its world; the structure lock is that count. All state of a walk lies in
+// the caller's mica_iter. Entities without rows have no array of handles anywhere, so they are gathered into scratch
+// memory, taken when the walk opens and given back when it ends.
+#include "world/commands.h"
+#include "world/query.h"
+
+#include <mica/system.h>
+
+#define SCRATCH_COUNT 256u
+#define NO_CHUNK UINT32_MAX
+
+mica_iter mica_query_begin(mica_query *query) {
+    static const char call[] = "mica_query_begin";
+    mica_iter iter;
+    // Not all members at once: a walk over few rows should cost little.
+    iter.count = 0;
+    iter.row = 0;
+    iter.entities = NULL;
+    iter.open = false;
+    iter.own_rows = false;
+    iter.offset_count = 0;
+    iter.offsets = NULL;
+    iter.base = NULL;
+    iter.query = query;
+    iter.run = NULL;
+    iter.scratch = NULL;
+    iter.table_index = 0;
+    iter.chunk_index = 0;
+    iter.slot_index = 1;
+    if (query == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a query");
+        return iter;
+    }
+    if (mi_query_update(query, call) != MICA_OK) {
+        return iter;
+    }
+    mica_world *world = query->world;
+    if (query->requires_nothing) {
+        const size_t size = SCRATCH_COUNT * sizeof(mica_entity);
+        iter.scratch = mi_heap_allocate(&world->heap, MICA_MEMORY_QUERIES, size, sizeof(mica_entity));
+        if (iter.scratch == NULL) {
+            mi_fail_memory(&world->log, call, size);
+            return iter;
+        }
+    }
+    iter.run = world->running;
+    iter.open = true;
+    query->open_count++;
+    world->walk_count++;
+    return iter;
+}
+
+// Gathers the next entities without rows.
+static bool next_rowless(mica_iter *iter) {
+    if (iter->scratch == NULL) {
+        return false;
+    }
+    const mi_slots *slots = &iter->query->world->store.slots;
+    uint32_t count = 0;
+    while (iter->slot_index < slots->used && count < SCRATCH_COUNT) {
+        if (mi_slots_location(slots, iter->slot_index) == 0) {
+            iter->scratch[count++] = mi_slots_handle(slots, iter->slot_index);
+        }
+        iter->slot_index++;
+    }
+    iter->own_rows = true;
+    iter->offset_count = 0;
+    iter->base = NULL;
+    iter->entities = iter->scratch;
+    iter->count = (int32_t)count;
+    return count > 0;
+}
+
+bool mica_iter_next(mica_iter *iter) {
+    if (MICA_UNLIKELY(!iter->open)) {
+        return false;
+    }
+    const mica_query *query = iter->query;
+    const mi_store *store = &query->world->store;
+    while (iter->table_index < query->tables.count) {
+        const mi_table *table = query->tables.data[iter->table_index];
+        const uint32_t chunk_index = iter->chunk_index;
+        if ((uint64_t)chunk_index << table->shift >= table->row_count) {
+            iter->table_index++;
+            iter->chunk_index = 0;
+            continue;
+        }
+        iter->chunk_index = chunk_index + 1;
+        iter->base = store->chunks[table->chunk_ids[chunk_index]].base;
+        iter->entities = (const mica_entity *)(const void *)iter->base;
+        iter->offsets = table->offset_of;
+        iter->offset_count = (uint16_t)table->offset_count;
+        iter->count = (int32_t)mi_table_chunk_rows(table, chunk_index);
+        return true;
+    }
+    if (next_rowless(iter)) {
+        return true;
+    }
+    iter->count = 0;
+    iter->entities = NULL;
+    return false;
+}
+
+void mica_iter_end(mica_iter *iter) {
+    if (!iter->open) {
+        return;
+    }
+    iter->open = false;
+    iter->count = 0;
+    mica_query *query = iter->query;
+    mica_world *world = query->world;
+    if (iter->scratch != NULL) {
+        mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, iter->scratch, SCRATCH_COUNT * sizeof(mica_entity),
+                        sizeof(mica_entity));
+        iter->scratch = NULL;
+    }
+    query->open_count--;
+    world->walk_count--;
+    if (world->walk_count == 0 && world->running == NULL && world->walk_commands != NULL &&
+        mica_commands_count(world->walk_commands) > 0) {
+        mi_commands_apply(world->walk_commands, "mica_iter_end");
+    }
+}
+
+// Columns
+
+static void *fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
+    const mica_query *query = iter->query;
+    if (query == NULL || !iter->open) {
+        mi_fail_plain(query == NULL ? NULL : &query->world->log, MICA_INVALID, call, "the walk is not open");
+        return NULL;
+    }
+    const mi_type *type = mi_world_type(query->world, component, call);
+    if (type != NULL) {
+        mi_fail(&query->world->log, MICA_NO_ACCESS, call, "the query ({}) does not {} {}", MI_TEXT(query->text),
+                MI_TEXT(access == MI_ACCESS_WRITE ? "write" : "read"), MI_TEXT(type->info.name));
+    }
+    return NULL;
+}
+
+// The span's column if the query may use it so.
+static inline uint8_t *find_column(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
+    const mica_query *query = iter->query;
+    if (MICA_UNLIKELY(!iter->open || component >= query->access_count || (query->access[component] & access) == 0)) {
+        return fail_access(iter, component, access, call);
+    }
+    const uint32_t offset = component < iter->offset_count ? iter->offsets[component] : 0;
+    return offset == 0 || iter->base == NULL ? NULL : iter->base + (size_t)offset * MI_COLUMN_ALIGN;
+}
+
+const void *mica_iter_read_id(const mica_iter *iter, mica_component component) {
+    return find_column(iter, component, MI_ACCESS_READ, "mica_iter_read");
+}
+
+void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
+    uint8_t *column = find_column(iter, component, MI_ACCESS_WRITE, "mica_iter_write");
+    if (column != NULL) {
+        mi_column_mark(column, iter->query->world->store.version);
+    }
+    return column;
+}
+
+const void *mica_iter_read(const mica_iter *iter, mica_type *type) {
+    return mica_iter_read_id(iter, iter->query == NULL ? 0 : mica_world_component(iter->query->world, type));
+}
+
+void *mica_iter_write(const mica_iter *iter, mica_type *type) {
+    return mica_iter_write_id(iter, iter->query == NULL ? 0 : mica_world_component(iter->query->world, type));
+}
+
+mica_commands *mica_iter_commands_of(mica_iter *iter) {
+    if (iter == NULL || !iter->open) {
+        mi_fail_plain(NULL, MICA_INVALID, "mica_iter_commands", "the walk is not open");
+        return NULL;
+    }
+    if (iter->run != NULL) {
+        return mica_run_commands(iter->run);
+    }
+    mica_world *world = iter->query->world;
+    if (world->walk_commands == NULL) {
+        world->walk_commands = mi_commands_create(world, true);
+        if (world->walk_commands == NULL) {
+            mi_fail_memory(&world->log, "mica_iter_commands", 0);
+        }
+    }
+    return world->walk_commands;
+}
