@@ -87,7 +87,7 @@ typedef struct mica_iter {
     const mica_entity *entities; ///< `count` handles
     bool open;
     bool own_rows; // the span is of entities without rows
-    uint16_t offset_count;
+    uint32_t offset_count;
     const uint16_t *offsets;
     uint8_t *base;
     mica_query *query;

@@ -92,7 +92,7 @@ bool mica_iter_next(mica_iter *iter) {
         iter->base = store->chunks[table->chunk_ids[chunk_index]].base;
         iter->entities = (const mica_entity *)(const void *)iter->base;
         iter->offsets = table->offset_of;
-        iter->offset_count = (uint16_t)table->offset_count;
+        iter->offset_count = table->offset_count;
         iter->count = (int32_t)mi_table_chunk_rows(table, chunk_index);
         return true;
     }

@@ -379,29 +379,30 @@ bool mica_query_contains(mica_query *query, mica_entity entity) {
 // Explaining
 
 // Text that is cut at its capacity while the length goes on.
-typedef struct writer {
+typedef struct explanation {
     char *text;
     size_t capacity;
     size_t length;
-} writer;
+} explanation;
 
-static void write_line(writer *writer, const char *pattern, const char *first, const char *second, const char *third) {
-    const size_t room = writer->capacity > writer->length ? writer->capacity - writer->length : 0;
-    const int added = snprintf(room == 0 ? NULL : writer->text + writer->length, room, pattern, first, second, third);
-    writer->length += added < 0 ? 0 : (size_t)added;
+static void write_line(explanation *out, const char *pattern, const char *first, const char *second,
+                       const char *third) {
+    const size_t room = out->capacity > out->length ? out->capacity - out->length : 0;
+    const int added = snprintf(room == 0 ? NULL : out->text + out->length, room, pattern, first, second, third);
+    out->length += added < 0 ? 0 : (size_t)added;
 }
 
 static const char *const use_words[] = {"", "read", "write", "with", "without", "optional read", "optional write"};
 
-static void explain_entity(const mica_query *query, mica_entity entity, writer *writer) {
+static void explain_entity(const mica_query *query, mica_entity entity, explanation *out) {
     const mi_store *store = &query->world->store;
     uint32_t location = 0;
     if (!mi_slots_resolve(&store->slots, entity, &location)) {
-        write_line(writer, "does not match: the entity is not alive\n%s%s%s", "", "", "");
+        write_line(out, "does not match: the entity is not alive\n%s%s%s", "", "", "");
         return;
     }
     const mi_table *table = mi_store_table_at(store, location);
-    write_line(writer, mi_query_matches(query, table) ? "matches (%s)%s%s\n" : "does not match (%s)%s%s\n", query->text,
+    write_line(out, mi_query_matches(query, table) ? "matches (%s)%s%s\n" : "does not match (%s)%s%s\n", query->text,
                "", "");
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[i];
@@ -420,39 +421,39 @@ static void explain_entity(const mica_query *query, mica_entity entity, writer *
         } else {
             verdict = has ? "fails: it is there" : "fails: it is not there";
         }
-        write_line(writer, "  %s %s: %s\n", use_words[term->use], name, verdict);
+        write_line(out, "  %s %s: %s\n", use_words[term->use], name, verdict);
     }
 }
 
-static void explain_query(const mica_query *query, writer *writer) {
+static void explain_query(const mica_query *query, explanation *out) {
     char number[16];
     snprintf(number, sizeof(number), "%u", query->tables.count);
-    write_line(writer, "query (%s), %s tables%s\n", query->text, number,
+    write_line(out, "query (%s), %s tables%s\n", query->text, number,
                query->requires_nothing ? " and the entities without components" : "");
     for (uint32_t i = 0; i < query->tables.count; i++) {
         const mi_table *table = query->tables.data[i];
         snprintf(number, sizeof(number), "%u", table->row_count);
-        write_line(writer, "  %s rows:%s%s", number, "", "");
+        write_line(out, "  %s rows:%s%s", number, "", "");
         for (uint32_t k = 0; k < table->component_count; k++) {
-            write_line(writer, "%s%s%s", k == 0 ? " " : ", ",
+            write_line(out, "%s%s%s", k == 0 ? " " : ", ",
                        mi_schema_type(query->world->schema, table->by_name[k])->info.name, "");
         }
-        write_line(writer, "\n%s%s%s", "", "", "");
+        write_line(out, "\n%s%s%s", "", "", "");
     }
 }
 
 size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity) {
-    writer writer = {.text = text, .capacity = text == NULL ? 0 : capacity};
-    if (writer.capacity > 0) {
+    explanation out = {.text = text, .capacity = text == NULL ? 0 : capacity};
+    if (out.capacity > 0) {
         text[0] = '\0';
     }
     if (check_query(query, "mica_query_explain") != MICA_OK) {
         return 0;
     }
     if (mica_entity_is_null(entity)) {
-        explain_query(query, &writer);
+        explain_query(query, &out);
     } else {
-        explain_entity(query, entity, &writer);
+        explain_entity(query, entity, &out);
     }
-    return writer.length;
+    return out.length;
 }
