@@ -7,6 +7,7 @@
 #include <mica/entity.h>
 #include <mica/schema.h>
 
+#include "base/array.h"
 #include "base/atomic.h"
 #include "base/heap.h"
 #include "base/map.h"
@@ -31,15 +32,16 @@ typedef struct mi_type {
 
     uint64_t name_hash;
     char *name;
-    mica_component *closure; // what info.required points to
+    MI_ARRAY(mica_component) closure; // what info.required points to
     mica_component required[MICA_REQUIRED_MAX];
-    int32_t required_count; // direct ones
+    uint32_t required_count; // direct ones
 
     // Written under the schema's lock after publication.
     char *fields;            // the text; NULL: none yet
     void *reflection;        // const mi_reflection *, published when the fields are first asked for and known
     uint32_t unreflected_at; // the schema's revision at which the fields were asked for in vain; 0: never
     mi_text_fault fault;     // what was wrong with the text then
+    bool is_resolving;       // its fields are being found out
 } mi_type;
 
 struct mica_schema {
@@ -74,6 +76,23 @@ static inline uint32_t mi_schema_serial(const mica_schema *schema) {
 static inline const mica_log_handler *mi_schema_log(const mica_schema *schema) {
     return &schema->log;
 }
+
+// A schema that is const to its readers still finds out about fields, and locks, when it is asked.
+static inline mica_schema *mi_schema_writable(const mica_schema *schema) {
+    return (mica_schema *)(uintptr_t)schema;
+}
+static inline mi_lock *mi_schema_lock(const mica_schema *schema) {
+    return &mi_schema_writable(schema)->lock;
+}
+
+// As mi_schema_type, for those who hold the lock.
+static inline mi_type *mi_schema_type_at(const mica_schema *schema, mica_component id) {
+    void **page = (void **)schema->pages[id / MI_TYPE_PAGE_SIZE];
+    return page != NULL ? (mi_type *)page[id % MI_TYPE_PAGE_SIZE] : NULL;
+}
+
+// The id of the type of this name (`length` bytes), or 0. Under the lock.
+mica_component mi_schema_find_locked(const mica_schema *schema, const char *name, size_t length);
 
 // Bytes that the schema holds.
 mica_memory_usage mi_schema_memory(const mica_schema *schema);
