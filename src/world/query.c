@@ -84,8 +84,10 @@ static size_t write_text(const mica_query *query, char *text, size_t capacity) {
         if (term->any > 0) {
             snprintf(any, sizeof(any), "[any %d] ", term->any);
         }
-        const int added = snprintf(text == NULL ? NULL : text + length, capacity > length ? capacity - length : 0,
-                                   "%s%s%s%s", i == 0 ? "" : ", ", any, use_names[term->use], name);
+        char none[1];
+        const bool fits = capacity > length;
+        const int added = snprintf(fits ? text + length : none, fits ? capacity - length : sizeof(none), "%s%s%s%s",
+                                   i == 0 ? "" : ", ", any, use_names[term->use], name);
         length += added < 0 ? 0 : (size_t)added;
     }
     if (query->term_count == 0 && capacity > 0) {
