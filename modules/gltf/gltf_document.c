@@ -52,6 +52,10 @@ static const object_kind object_kinds[MI_GLTF_KIND_COUNT] = {
                        "lights"},
 };
 
+const char *mi_gltf_list_of(mi_gltf_kind kind) {
+    return object_kinds[kind].list;
+}
+
 typedef struct reader {
     mi_gltf_document *document;
     mi_gltf_report *report;

@@ -64,3 +64,6 @@ mica_result mi_gltf_document_read_memory(mi_gltf_document *document, const void 
 
 // Frees what a document holds, and leaves it empty. An empty document (zeroes) is allowed.
 void mi_gltf_document_release(mi_gltf_document *document);
+
+// Where a file has its objects of a kind: a JSON pointer without its first slash.
+const char *mi_gltf_list_of(mi_gltf_kind kind);

@@ -18,16 +18,16 @@ static bool is_continuation(char byte) {
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-// Ends the text after at most `byte_limit` bytes.
-static void cut(char *text, size_t byte_limit) {
-    size_t byte_size = strlen(text);
+size_t mi_gltf_prefix_size(const char *text, size_t byte_limit) {
+    size_t byte_size = strnlen(text, byte_limit + 1);
     if (byte_size <= byte_limit) {
-        return;
+        return byte_size;
     }
-    while (byte_limit > 0 && is_continuation(text[byte_limit])) {
-        byte_limit--;
+    byte_size = byte_limit;
+    while (byte_size > 0 && is_continuation(text[byte_size])) {
+        byte_size--;
     }
-    text[byte_limit] = '\0';
+    return byte_size;
 }
 
 static void replace_control_characters(char *text) {
@@ -90,7 +90,7 @@ static void append_place(message *to, mi_gltf_place place) {
 }
 
 static void finish(message *done) {
-    cut(done->text, MI_GLTF_TEXT_SIZE - 1);
+    done->text[mi_gltf_prefix_size(done->text, MI_GLTF_TEXT_SIZE - 1)] = '\0';
     replace_control_characters(done->text);
 }
 
@@ -143,13 +143,10 @@ void mi_gltf_warn_at(mi_gltf_report *report, mi_gltf_place place, const char *fo
 }
 
 const char *mi_gltf_quote(char buffer[MI_GLTF_QUOTE_SIZE], const char *text) {
-    size_t byte_limit = MI_GLTF_QUOTE_SIZE - sizeof "\"...\"";
-    size_t byte_size = strnlen(text, byte_limit + 1);
+    size_t byte_size = mi_gltf_prefix_size(text, MI_GLTF_QUOTE_SIZE - sizeof "\"...\"");
+    const char *end = text[byte_size] ? "...\"" : "\"";
     buffer[0] = '"';
     memcpy(buffer + 1, text, byte_size);
-    buffer[1 + byte_size] = '\0';
-    cut(buffer + 1, byte_limit);
-    const char *end = byte_size > byte_limit ? "...\"" : "\"";
-    memcpy(buffer + strlen(buffer), end, strlen(end) + 1);
+    memcpy(buffer + 1 + byte_size, end, strlen(end) + 1);
     return buffer;
 }

@@ -3,6 +3,7 @@
 
 #include <mica/result.h>
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -51,3 +52,6 @@ void mi_gltf_warn_at(mi_gltf_report *report, mi_gltf_place place, const char *fo
 
 // Writes as much of a text as a message has room for, in quotation marks, and returns `buffer`.
 const char *mi_gltf_quote(char buffer[MI_GLTF_QUOTE_SIZE], const char *text);
+
+// Bytes of the longest beginning of a UTF-8 text that has `byte_limit` bytes at most and ends between two characters.
+size_t mi_gltf_prefix_size(const char *text, size_t byte_limit);

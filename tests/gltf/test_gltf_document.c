@@ -1,8 +1,7 @@
 // What is read of glTF files, and what each fault in them gives: real files first, then one text a rule.
 
 #include "gltf_fixture.h"
-
-#include <jansson.h>
+#include "json_allocator.h"
 
 static gltf_fixture fixture;
 
@@ -591,54 +590,32 @@ static void long_chains_are_read(void **state) {
     assert_int_equal(fixture.document.order[2], 2 * STEP);
 }
 
-static int64_t allocations_left;
-static int64_t blocks_held;
-
-static void *allocate_or_fail(size_t byte_size) {
-    if (allocations_left-- <= 0) {
-        return NULL;
-    }
-    blocks_held++;
-    return malloc(byte_size);
-}
-
-static void release_and_count(void *memory) {
-    blocks_held -= memory != NULL;
-    free(memory);
-}
-
-// jansson's lexer reports a token that it found no memory for as a malformed one.
-static void every_failing_allocation_is_survived(void **state) {
-    (void)state;
-    static const char text[] =
-        "{" ASSET ",\"scenes\":[{\"name\":\"s\",\"nodes\":[0]}],\"extensionsUsed\":[\"A\",\"B\"],"
-        "\"meshes\":[{\"name\":\"m\"}],\"nodes\":[{\"name\":\"n\",\"children\":[1]},{\"mesh\":0}]}";
-    static const char cycle[] = "{" ASSET ",\"nodes\":[{\"children\":[0]}]}";
-    json_malloc_t allocate;
-    json_free_t release;
-    json_get_alloc_funcs(&allocate, &release);
-    json_set_alloc_funcs(allocate_or_fail, release_and_count);
-    int64_t attempts = 0;
-    mica_result result = MICA_OUT_OF_MEMORY;
-    while (result != MICA_OK && attempts < 10000) {
-        allocations_left = attempts++;
+// All allocations fail from one on, because jansson 2.14 loses a character of a string for which its buffer could not
+// grow and runs past the end if the next allocation works. A token without memory it reports as a malformed one.
+static void expect_survival_of_failures(const char *text, mica_result code) {
+    for (uint64_t n = 1;; n++) {
+        test_allocator_fail_from(&json_allocator, n);
         gltf_read_text(&fixture, text);
-        result = fixture.result;
-        if (result != MICA_OK) {
-            assert_true(result == MICA_OUT_OF_MEMORY || strstr(fixture.report.text, "JSON is expected"));
-            assert_int_equal(blocks_held, 0);
+        if (!test_allocator_fail_stop(&json_allocator)) {
+            assert_true(n > 10);
+            break;
         }
+        assert_true(fixture.result == MICA_OUT_OF_MEMORY || strstr(fixture.report.text, "JSON is expected"));
+        assert_int_equal(json_allocator.live_count, 0);
     }
+    assert_int_equal(fixture.result, code);
     gltf_release(&fixture);
-    assert_int_equal(blocks_held, 0);
-    for (allocations_left = attempts = 0; attempts < 10000 && result != MICA_CYCLE; allocations_left = ++attempts) {
-        gltf_read_text(&fixture, cycle);
-        result = fixture.result;
-        assert_int_equal(blocks_held, 0);
-    }
-    json_set_alloc_funcs(allocate, release);
-    assert_int_equal(result, MICA_CYCLE);
-    assert_true(attempts > 10);
+    assert_int_equal(json_allocator.live_count, 0);
+}
+
+static void every_failing_allocation_is_survived(void **state) {
+    (void)begin_json_allocator(state);
+    expect_survival_of_failures(
+        "{" ASSET ",\"scenes\":[{\"name\":\"s\",\"nodes\":[0]}],\"extensionsUsed\":[\"A\",\"B\"],"
+        "\"meshes\":[{\"name\":\"m\"}],\"nodes\":[{\"name\":\"n\",\"children\":[1]},{\"mesh\":0}]}",
+        MICA_OK);
+    expect_survival_of_failures("{" ASSET ",\"nodes\":[{\"children\":[0]}]}", MICA_CYCLE);
+    end_json_allocator();
 }
 
 int main(void) {

@@ -3,6 +3,7 @@
 // the rest.
 
 #include "gltf_fixture.h"
+#include "support/test_random.h"
 
 #include <glob.h>
 
@@ -71,23 +72,14 @@ static void every_truncation_is_survived(void **state) {
     }
 }
 
-static uint64_t random_state;
-
-static uint64_t next_random(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 static void every_changed_byte_is_survived(void **state) {
     (void)state;
     for (int32_t i = 0; i < model_count; i++) {
-        random_state = 0x9E3779B97F4A7C15 + (uint64_t)i;
+        test_random source = {.state = (uint64_t)i};
         for (int32_t flip = 0; flip < FLIP_COUNT; flip++) {
-            unsigned char *byte = &models[i].bytes[next_random() % models[i].byte_size];
+            unsigned char *byte = &models[i].bytes[test_random_next(&source) % models[i].byte_size];
             unsigned char kept = *byte;
-            *byte ^= (unsigned char)(1 + next_random() % 255);
+            *byte ^= (unsigned char)(1 + test_random_next(&source) % 255);
             read_bytes(models[i].bytes, models[i].byte_size, models[i].path);
             *byte = kept;
         }
