@@ -127,18 +127,12 @@ static mica_result spawn_nodes(loader *of) {
     return result;
 }
 
-static mica_result link_nodes(loader *of) {
+// Writes down each child that is shown and its parent, the children of one parent in their order, and returns how many.
+static int32_t list_links(loader *of, mica_entity *children, mica_entity *parents) {
     const mi_gltf_document *document = of->document;
     const mica_entity *entities = of->scene->entities;
-    const size_t byte_size = (size_t)of->scene->entity_count * sizeof *entities + 1;
-    mica_entity *children = document->allocate_memory(byte_size);
-    mica_entity *parents = document->allocate_memory(byte_size);
-    mica_result result = MICA_OK;
     int32_t link_count = 0;
-    if (!children || !parents) {
-        result = out_of_memory(of);
-    }
-    for (int32_t i = 0; i < document->node_count && result == MICA_OK; i++) {
+    for (int32_t i = 0; i < document->node_count; i++) {
         const mi_gltf_node *node = &document->nodes[i];
         for (int32_t k = 0; k < node->child_count && node->shown; k++) {
             children[link_count] = entities[document->children[node->first_child + k]];
@@ -146,8 +140,22 @@ static mica_result link_nodes(loader *of) {
             link_count++;
         }
     }
-    if (result == MICA_OK && link_count > 0) {
-        result = mica_entity_set_parent_many(of->world, children, parents, link_count);
+    return link_count;
+}
+
+static mica_result link_nodes(loader *of) {
+    const mi_gltf_document *document = of->document;
+    const size_t byte_size = (size_t)of->scene->entity_count * sizeof(mica_entity) + 1;
+    mica_entity *children = document->allocate_memory(byte_size);
+    mica_entity *parents = document->allocate_memory(byte_size);
+    mica_result result = MICA_OK;
+    if (!children || !parents) {
+        result = out_of_memory(of);
+    } else {
+        const int32_t link_count = list_links(of, children, parents);
+        if (link_count > 0) {
+            result = mica_entity_set_parent_many(of->world, children, parents, link_count);
+        }
         if (result != MICA_OK) {
             (void)refused(of, result);
         }
@@ -204,9 +212,14 @@ static mica_result load_document(loader *of) {
     return result;
 }
 
+static void say(const mica_log_handler *log, mica_log_level level, const char *text) {
+    if (log->function) {
+        log->function(log->user, level, text);
+    }
+}
+
 static void pass_warning_on(void *user, const char *text) {
-    const mica_log_handler *log = user;
-    log->function(log->user, MICA_LOG_WARNING, text);
+    say(user, MICA_LOG_WARNING, text);
 }
 
 // Where the bytes are: a path, or else memory.
@@ -223,13 +236,14 @@ static mica_result load(mica_world *world, const input *from, const char *label,
     }
     *scene = (mica_gltf_scene){0};
     mica_log_handler log = options ? options->log : (mica_log_handler){0};
-    mi_gltf_report report = {.label = label, .warning = log.function ? pass_warning_on : NULL, .user = &log};
+    mi_gltf_report report = {.label = label, .warning = pass_warning_on, .user = &log};
     mi_gltf_document document = {0};
     loader of = {.world = world, .document = &document, .report = &report, .scene = scene};
     mica_result result = MICA_OK;
     if (!world || (!from->path && !from->bytes)) {
-        result = mi_gltf_refuse(&report, MICA_INVALID, "a world and a file are expected, found no %s",
-                                world ? "file" : "world");
+        (void)mi_gltf_refuse(&report, MICA_INVALID, "a world and a file are expected, found no %s",
+                             world ? "file" : "world");
+        result = MICA_INVALID;
     } else if (from->path) {
         result = mi_gltf_document_read_file(&document, from->path, &report);
     } else {
@@ -242,9 +256,7 @@ static mica_result load(mica_world *world, const input *from, const char *label,
     if (result != MICA_OK) {
         mica_gltf_scene_release(scene);
         memcpy(scene->message, report.text, sizeof scene->message);
-        if (log.function) {
-            log.function(log.user, MICA_LOG_ERROR, scene->message);
-        }
+        say(&log, MICA_LOG_ERROR, scene->message);
     }
     return result;
 }

@@ -24,7 +24,8 @@ enum {
     CYCLE_SHOWN_LIMIT = 8 // nodes of a cycle that a message lists
 };
 
-// Hash tables with one seed in every run, so that a run can be compared with another by its count of instructions.
+// Hash tables with one seed in every run, so that a run can be compared with another by its count of instructions. The
+// first seed that jansson is given stays: a program that reads what strangers made to collide gives it a secret one.
 static const size_t HASH_SEED = 0x6D696361;
 
 // A quaternion is made one of unit length silently if it is as far from it as rounding takes it.
