@@ -3,13 +3,16 @@
 ///
 /// Recording never touches the world and is allowed while structure is locked. Values are copied when they are recorded
 /// (or moved from, if the type is move-only). An entity made in a buffer gets its handle when the buffer is applied;
-/// until then a *placeholder* stands for it, good as target and inside recorded values (reflected entity fields are
-/// replaced) of the same buffer alone.
+/// until then a *placeholder* stands for it, good as target and inside recorded values (entity fields of types that are
+/// reflected when they are recorded) of the same buffer alone. A placeholder that the buffer has not handed out since
+/// it was last empty is refused when it is recorded: one of an earlier round, or of another buffer unless that one
+/// happens to have handed out the same number.
 ///
-/// Applying: each command is atomic by itself. A command whose target is dead, and an add of what is there, is skipped
-/// and counted. Adds, sets and removes of one entity are folded into one move: entities change in the order of their
-/// first record, with the same end, the same skips and the same counts as if each command had been applied alone.
-/// Create, clone, destroy and link commands end a fold.
+/// Applying: each command is atomic by itself. A command whose target is dead, an add of what is there, and a clone or
+/// a link that the world refuses is skipped and counted. Spawns, adds, sets and removes of one entity are folded into
+/// one move: entities change in the order of their first record, with the same end, the same skips and counts, and the
+/// same handles as if each command had been applied alone. Clone, destroy and link commands (so a spawn with a relation
+/// among its values, too) end all folds; a spawn ends none, since nothing of its entity was recorded before it.
 #pragma once
 
 #include <mica/query.h>
@@ -17,7 +20,8 @@
 
 MICA_BEGIN
 
-/// Makes an empty buffer for a world; NULL: `MICA_OUT_OF_MEMORY`. It must be destroyed before its world. O(1).
+/// Makes an empty buffer for a world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (no world). It must be destroyed
+/// before its world. O(1).
 MICA_API mica_commands *mica_commands_create(mica_world *world);
 
 /// Ends a buffer; commands in it are dropped. NULL is allowed. Buffers that the library lends (of systems and walks)
@@ -27,35 +31,39 @@ MICA_API void mica_commands_destroy(mica_commands *commands);
 /// Drops the recorded commands. O(commands).
 MICA_API void mica_commands_clear(mica_commands *commands);
 
-/// How many commands wait. O(1).
+/// How many commands wait; a destroy-many is one. O(1).
 MICA_API int32_t mica_commands_count(const mica_commands *commands);
 
-/// Counts of a buffer since it was made.
+/// Counts of a buffer since it was made. Of a destroy-many, each entity counts.
 typedef struct mica_commands_stats {
     uint64_t applied_count;
-    uint64_t skipped_count; ///< dead targets, adds of what was there
+    uint64_t skipped_count; ///< dead targets, adds of what was there, clones and links that were refused
 } mica_commands_stats;
 
 /// Counts of a buffer since it was made. O(1).
 MICA_API mica_commands_stats mica_commands_statistics(const mica_commands *commands);
 
-/// Applies and empties the buffer. Refuses: `MICA_LOCKED`. On `MICA_OUT_OF_MEMORY` or `MICA_LIMIT` the commands that
-/// could not be applied stay in the buffer, and applying may be tried again. O(commands), and the moves.
+/// Applies and empties the buffer. Refuses: `MICA_LOCKED` (structure, or this buffer is being applied). On
+/// `MICA_OUT_OF_MEMORY` or `MICA_LIMIT` the commands that could not be applied stay in the buffer with their values,
+/// and applying may be tried again; an entity that a value applied already names may exist by then, without its
+/// components. O(commands), and the moves. Rounds alike allocate nothing for the buffer after the first.
 MICA_API mica_result mica_commands_apply(mica_commands *commands);
 
-/// The world of a buffer. O(1).
+/// The world of a buffer; NULL for no buffer. O(1).
 MICA_API mica_world *mica_commands_world(const mica_commands *commands);
 
 /// The handle that a placeholder of this buffer got when it was last applied; null if it names none (or its creation
 /// was skipped). Good until the next record. O(1).
 MICA_API mica_entity mica_commands_resolve(const mica_commands *commands, mica_entity placeholder);
 
-// Recording. Refusals at recording: null and foreign placeholders and values for tags (`MICA_STALE`, `MICA_NO_VALUE`),
-// unknown ids (`MICA_UNKNOWN`), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`; nothing is recorded then. Whether a target is alive
-// is seen when the buffer is applied. O(size of the value) each.
+// Recording. Refusals at recording: null and foreign placeholders, as target or in a value (`MICA_STALE`), values for
+// tags (`MICA_NO_VALUE`), no value to set (`MICA_INVALID`), unknown ids (`MICA_UNKNOWN`), a buffer that is being
+// applied
+// (`MICA_LOCKED`), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`; nothing is recorded then, and no value was moved from. Whether a
+// target is alive is seen when the buffer is applied. O(size of the value) each.
 
 /// Records a spawn with `count` values, 0 for an entity without components; returns the placeholder, null on failure.
-/// As `mica_entity_spawn`.
+/// Refuses as `mica_entity_spawn`.
 MICA_API mica_entity mica_commands_spawn(mica_commands *commands, const mica_value *values, int32_t count);
 
 /// Records a clone; returns the placeholder, null on failure. As `mica_entity_clone`.
@@ -64,7 +72,8 @@ MICA_API mica_entity mica_commands_clone(mica_commands *commands, mica_entity so
 /// Records a destruction. As `mica_entity_destroy`.
 MICA_API mica_result mica_commands_destroy_entity(mica_commands *commands, mica_entity entity);
 
-/// Records a destruction of many; each that is dead by then is skipped and counted.
+/// Records a destruction of many; each that is dead by then is skipped and counted. A refusal names the index; a
+/// `count` of 0 records nothing.
 MICA_API mica_result mica_commands_destroy_many(mica_commands *commands, const mica_entity *entities, int32_t count);
 
 /// Records an add. As `mica_entity_add`.

@@ -1,0 +1,141 @@
+// The inside of a command buffer, shared by recording (commands.c), applying (commands_apply.c) and folding
+// (commands_fold.c).
+#pragma once
+
+#include "base/array.h"
+#include "base/map.h"
+#include "store/value.h"
+#include "world/commands.h"
+
+#define MI_GROUP_NONE UINT32_MAX
+
+typedef enum mi_command_kind {
+    MI_COMMAND_DONE, // applied, skipped or dropped: owns nothing any more
+    // These may be folded, as long as no relation is among their components.
+    MI_COMMAND_SPAWN,
+    MI_COMMAND_ADD,
+    MI_COMMAND_SET,
+    MI_COMMAND_REMOVE,
+    // These end a fold.
+    MI_COMMAND_SPAWN_LINKED, // a spawn with a relation among its values
+    MI_COMMAND_CLONE,
+    MI_COMMAND_DESTROY,
+    MI_COMMAND_DESTROY_MANY,
+    MI_COMMAND_ADD_LINK, // an add of a relation: not if there is a link already
+    MI_COMMAND_LINK,
+    MI_COMMAND_UNLINK,
+    MI_COMMAND_SUBTREE
+} mi_command_kind;
+
+// One value of a spawn.
+typedef struct mi_recorded_value {
+    void *value; // in the arena, owned; NULL: constructed, or moved out already
+    mica_component component;
+    bool has_placeholders; // somewhere among its entity fields
+} mi_recorded_value;
+
+typedef struct mi_command {
+    mica_entity entity; // the target or source; of a spawn, its placeholder
+    // In the arena. Spawns: mi_recorded_value[count]; destroy-many: mica_entity[count]; adds, sets and links: the value
+    // itself, owned, NULL if it is to be constructed or was moved out.
+    void *data;
+    uint32_t count;
+    uint32_t next;  // number of the next command on the same entity in its fold, 0: none
+    uint32_t flags; // of a link or unlink, the relation's own
+    mica_component component;
+    uint8_t kind; // a mi_command_kind
+    bool has_placeholders;
+} mi_command;
+
+typedef struct mi_placeholder {
+    mica_entity entity; // null until made, and where the making was skipped
+    uint32_t group;     // in the fold being applied, MI_GROUP_NONE: none
+} mi_placeholder;
+
+typedef struct mi_arena_block {
+    uint8_t *memory;
+    size_t byte_size;
+} mi_arena_block;
+
+// The commands of a fold that have one entity as target.
+typedef struct mi_group {
+    mica_entity entity; // a placeholder if the fold itself makes it
+    uint32_t first, last;
+} mi_group;
+
+// What a group leaves of a component: the value that `value` points to (kept in its command), or a constructed one
+// where either pointer is NULL.
+typedef struct mi_pending {
+    void **value;
+    mica_component component;
+    bool has_placeholders;
+} mi_pending;
+
+// Scratch memory of folding, kept from fold to fold.
+typedef struct mi_fold {
+    MI_ARRAY(mi_group) groups;
+    mi_map group_map; // by handle; placeholders find theirs without it
+    MI_ARRAY(mi_pending) pending;
+    MI_ARRAY(uint32_t) places; // by component: number in `pending` + 1; all 0 between groups
+    MI_ARRAY(mi_change) changes;
+} mi_fold;
+
+struct mica_commands {
+    mica_world *world;
+    bool is_lent;
+    bool is_applying;
+    bool round_over; // everything was applied or dropped: placeholders can be resolved, no longer recorded
+    MI_ARRAY(mi_command) commands;
+    // Those of this round. Their handles carry running numbers, which begin at `placeholder_base` and go on from round
+    // to round, so that a placeholder of an earlier round is told apart.
+    MI_ARRAY(mi_placeholder) placeholders;
+    uint32_t placeholder_base;
+    uint32_t made_count; // placeholders before this one are made, or their making was skipped
+    // Values never move between recording and applying, so memory grows by blocks, of which the last is filled.
+    MI_ARRAY(mi_arena_block) blocks;
+    size_t block_used;
+    mica_commands_stats stats;
+    mi_fold fold;
+};
+
+static inline const mi_type *mi_commands_type(const mica_commands *commands, mica_component component) {
+    return mi_schema_type(commands->world->schema, component);
+}
+
+// The number of a placeholder among those of the buffer's round; false: it is none of them.
+bool mi_commands_placeholder(const mica_commands *commands, mica_entity placeholder, uint32_t *number);
+
+// What stands for `entity` in the world: the handle itself, or that of a placeholder made already.
+static inline mica_entity mi_commands_target(const mica_commands *commands, mica_entity entity) {
+    uint32_t number;
+    if (mica_entity_is_placeholder(entity) && mi_commands_placeholder(commands, entity, &number) &&
+        number < commands->made_count) {
+        return commands->placeholders.data[number].entity;
+    }
+    return entity;
+}
+
+// Makes room in `places` for every component of the schema.
+bool mi_fold_reserve_places(mica_commands *commands);
+
+// Ends what a command owns. Its kind becomes MI_COMMAND_DONE.
+void mi_command_drop(mica_commands *commands, mi_command *command);
+
+// All commands are done with: the buffer is empty.
+void mi_commands_end_round(mica_commands *commands);
+
+// Applies the commands from `begin` up to `end`, which may be folded all; or one MI_COMMAND_SPAWN_LINKED whose entity
+// is made and linked. On failure those that were applied are MI_COMMAND_DONE.
+mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end, const char *call);
+
+// Replaces the placeholders in a value that is about to be given to an entity. Entities that they stand for and that
+// are not made yet are made, without components.
+mica_result mi_commands_patch(mica_commands *commands, mica_component component, void *value, const char *call);
+
+// Counts commands that are done with, in the buffer and in its world.
+void mi_commands_count_done(mica_commands *commands, uint32_t applied_count, uint32_t skipped_count);
+
+// Raw memory of the buffer's arena, good until the buffer is empty; NULL when there is none.
+void *mi_commands_take_memory(mica_commands *commands, size_t byte_size, size_t alignment);
+
+void mi_fold_free(mica_commands *commands);

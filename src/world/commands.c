@@ -1,0 +1,603 @@
+// Recording: command buffers, the memory of what is recorded, and placeholders.
+//
+// A command is an entry of fixed size; its values lie in an arena of blocks, where they stay until they are moved into
+// place or dropped. So values with hooks are moved exactly once, and values of any alignment are at home.
+//
+// Invariants: a command owns its values until they are moved out (its pointer is NULL then) or it is dropped. All
+// commands stand in the order of recording, and between calls none of them is done. A placeholder that is recorded, as
+// target or inside a value, was handed out earlier in the same round; a round ends when the buffer gets empty. A record
+// that is refused leaves no command, no placeholder, and the caller's value where it was. When the buffer gets empty it
+// keeps its largest block, so that rounds alike allocate nothing.
+#include "world/command_buffer.h"
+
+#include "base/assert.h"
+
+#define BLOCK_SIZE_LEAST ((size_t)4096)
+#define BLOCK_ALIGN ((size_t)64)
+
+// Memory
+
+static void *take_from_block(const mi_arena_block *block, size_t *used, size_t byte_size, size_t alignment) {
+    const uintptr_t base = (uintptr_t)block->memory;
+    const size_t start = (size_t)(((base + *used + alignment - 1) & ~(uintptr_t)(alignment - 1)) - base);
+    if (start > block->byte_size || byte_size > block->byte_size - start) {
+        return NULL;
+    }
+    *used = start + byte_size;
+    return block->memory + start;
+}
+
+static bool add_block(mica_commands *commands, size_t byte_size) {
+    mi_heap *heap = &commands->world->heap;
+    const uint32_t count = commands->blocks.count;
+    size_t block_size = count == 0 ? BLOCK_SIZE_LEAST : commands->blocks.data[count - 1].byte_size;
+    if (count > 0 && !mi_size_product(block_size, 2, &block_size)) {
+        return false;
+    }
+    block_size = block_size < byte_size ? byte_size : block_size;
+    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &commands->blocks, (size_t)count + 1)) {
+        return false;
+    }
+    uint8_t *memory = mi_heap_allocate(heap, MICA_MEMORY_COMMANDS, block_size, BLOCK_ALIGN);
+    if (memory == NULL) {
+        return false;
+    }
+    commands->blocks.data[commands->blocks.count++] = (mi_arena_block){memory, block_size};
+    commands->block_used = 0;
+    return true;
+}
+
+void *mi_commands_take_memory(mica_commands *commands, size_t byte_size, size_t alignment) {
+    if (commands->blocks.count > 0) {
+        const mi_arena_block *last = &commands->blocks.data[commands->blocks.count - 1];
+        void *memory = take_from_block(last, &commands->block_used, byte_size, alignment);
+        if (memory != NULL) {
+            return memory;
+        }
+    }
+    if (byte_size > SIZE_MAX - MICA_ALIGN_MAX || !add_block(commands, byte_size + alignment)) {
+        return NULL;
+    }
+    return take_from_block(&commands->blocks.data[commands->blocks.count - 1], &commands->block_used, byte_size,
+                           alignment);
+}
+
+// Where the arena stood, to go back to.
+typedef struct arena_mark {
+    uint32_t block_count;
+    size_t block_used;
+} arena_mark;
+
+static arena_mark mark_memory(const mica_commands *commands) {
+    return (arena_mark){commands->blocks.count, commands->block_used};
+}
+
+static void give_back_memory(mica_commands *commands, arena_mark mark) {
+    commands->block_used = commands->blocks.count == mark.block_count ? mark.block_used : 0;
+}
+
+static void release_blocks(mica_commands *commands, uint32_t kept_count) {
+    const uint32_t released_count = commands->blocks.count - kept_count;
+    for (uint32_t i = 0; i < released_count; i++) {
+        const mi_arena_block block = commands->blocks.data[i];
+        mi_heap_release(&commands->world->heap, MICA_MEMORY_COMMANDS, block.memory, block.byte_size, BLOCK_ALIGN);
+    }
+    for (uint32_t i = 0; i < kept_count; i++) {
+        commands->blocks.data[i] = commands->blocks.data[released_count + i];
+    }
+    commands->blocks.count = kept_count;
+    commands->block_used = 0;
+}
+
+// Buffers
+
+void mi_command_drop(mica_commands *commands, mi_command *command) {
+    const mica_allocator *allocator = &commands->world->store.values;
+    switch ((mi_command_kind)command->kind) {
+    case MI_COMMAND_SPAWN:
+    case MI_COMMAND_SPAWN_LINKED: {
+        const mi_recorded_value *list = command->data;
+        for (uint32_t i = 0; i < command->count; i++) {
+            if (list[i].value != NULL) {
+                mi_value_destruct(mi_commands_type(commands, list[i].component), allocator, list[i].value, 1);
+            }
+        }
+        break;
+    }
+    case MI_COMMAND_ADD:
+    case MI_COMMAND_SET:
+    case MI_COMMAND_ADD_LINK:
+    case MI_COMMAND_LINK:
+        if (command->data != NULL) {
+            mi_value_destruct(mi_commands_type(commands, command->component), allocator, command->data, 1);
+        }
+        break;
+    default: // the others own nothing that has hooks
+        break;
+    }
+    command->kind = MI_COMMAND_DONE;
+}
+
+mica_commands *mi_commands_create(mica_world *world, bool lent) {
+    mica_commands *commands =
+        mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_COMMANDS, sizeof(mica_commands), _Alignof(mica_commands));
+    if (commands == NULL) {
+        return NULL;
+    }
+    commands->world = world;
+    commands->is_lent = lent;
+    return commands;
+}
+
+void mi_commands_end_round(mica_commands *commands) {
+    commands->commands.count = 0;
+    commands->round_over = true;
+    if (commands->blocks.count > 0) {
+        release_blocks(commands, 1);
+    }
+}
+
+static void drop_commands(mica_commands *commands) {
+    for (uint32_t i = 0; i < commands->commands.count; i++) {
+        mi_command_drop(commands, &commands->commands.data[i]);
+    }
+    mi_commands_end_round(commands);
+}
+
+void mi_commands_destroy(mica_commands *commands) {
+    if (commands == NULL) {
+        return;
+    }
+    mi_heap *heap = &commands->world->heap;
+    drop_commands(commands);
+    release_blocks(commands, 0);
+    mi_fold_free(commands);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->blocks);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->commands);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->placeholders);
+    mi_heap_release(heap, MICA_MEMORY_COMMANDS, commands, sizeof(*commands), _Alignof(mica_commands));
+}
+
+mica_commands *mica_commands_create(mica_world *world) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, "mica_commands_create", "needs a world");
+        return NULL;
+    }
+    mica_commands *commands = mi_commands_create(world, false);
+    if (commands == NULL) {
+        mi_fail_memory(&world->log, "mica_commands_create", sizeof(*commands));
+    }
+    return commands;
+}
+
+void mica_commands_destroy(mica_commands *commands) {
+    if (commands != NULL && !commands->is_lent && !commands->is_applying) {
+        mi_commands_destroy(commands);
+    }
+}
+
+void mica_commands_clear(mica_commands *commands) {
+    if (commands != NULL && !commands->is_applying) {
+        drop_commands(commands);
+        commands->made_count = 0;
+    }
+}
+
+int32_t mica_commands_count(const mica_commands *commands) {
+    return commands == NULL ? 0 : (int32_t)commands->commands.count;
+}
+
+mica_commands_stats mica_commands_statistics(const mica_commands *commands) {
+    return commands == NULL ? (mica_commands_stats){0, 0} : commands->stats;
+}
+
+mica_world *mica_commands_world(const mica_commands *commands) {
+    return commands == NULL ? NULL : commands->world;
+}
+
+// Placeholders
+
+// Handles carry 1 + a running number below MICA_INDEX_MAX.
+static mica_entity placeholder_of(const mica_commands *commands, uint32_t number) {
+    const uint64_t running = ((uint64_t)commands->placeholder_base + number) % MICA_INDEX_MAX;
+    return mica_entity_make((uint32_t)running + 1, MICA_GENERATION_MAX);
+}
+
+bool mi_commands_placeholder(const mica_commands *commands, mica_entity placeholder, uint32_t *number) {
+    const uint32_t index = mica_entity_index(placeholder);
+    if (index == 0 || index > MICA_INDEX_MAX) {
+        return false;
+    }
+    const uint32_t running = index - 1;
+    const uint32_t base = commands->placeholder_base;
+    *number = running >= base ? running - base : MICA_INDEX_MAX - base + running;
+    return *number < commands->placeholders.count;
+}
+
+mica_entity mica_commands_resolve(const mica_commands *commands, mica_entity placeholder) {
+    uint32_t number;
+    if (commands == NULL || !mica_entity_is_placeholder(placeholder) ||
+        !mi_commands_placeholder(commands, placeholder, &number) || number >= commands->made_count) {
+        return MICA_NULL;
+    }
+    return commands->placeholders.data[number].entity;
+}
+
+// Recording
+
+// Whether a handle can be recorded; what it names is looked at when the buffer is applied.
+static bool can_record(const mica_commands *commands, mica_entity entity) {
+    uint32_t number;
+    return mica_entity_is_placeholder(entity)
+               ? !commands->round_over && mi_commands_placeholder(commands, entity, &number)
+               : !mica_entity_is_null(entity);
+}
+
+static mica_result check_target(const mica_commands *commands, mica_entity entity, const char *call) {
+    if (can_record(commands, entity)) {
+        return MICA_OK;
+    }
+    return mi_fail(&commands->world->log, MICA_STALE, call, "{} stands for nothing in this buffer", MI_ENTITY(entity));
+}
+
+static mica_result check_buffer(const mica_commands *commands, const char *call) {
+    if (commands == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a command buffer");
+    }
+    if (commands->is_applying) {
+        return mi_fail_plain(&commands->world->log, MICA_LOCKED, call, "the command buffer is being applied");
+    }
+    return MICA_OK;
+}
+
+// Makes room for one command and, with `makes_entity`, one placeholder, and begins a new round if the last one is over.
+static mica_result open_record(mica_commands *commands, bool makes_entity, const char *call) {
+    mica_world *world = commands->world;
+    if (commands->round_over) {
+        const uint64_t base = (uint64_t)commands->placeholder_base + commands->placeholders.count;
+        commands->placeholder_base = (uint32_t)(base % MICA_INDEX_MAX);
+        commands->placeholders.count = 0;
+        commands->made_count = 0;
+        commands->round_over = false;
+    }
+    if (commands->commands.count == INT32_MAX || (makes_entity && commands->placeholders.count == MICA_INDEX_MAX)) {
+        return mi_fail(&world->log, MICA_LIMIT, call, "the buffer holds {} commands and {} placeholders already",
+                       MI_UINT(commands->commands.count), MI_UINT(commands->placeholders.count));
+    }
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_COMMANDS, &commands->commands, (size_t)commands->commands.count + 1) ||
+        (makes_entity && !MI_RESERVE(&world->heap, MICA_MEMORY_COMMANDS, &commands->placeholders,
+                                     (size_t)commands->placeholders.count + 1))) {
+        return mi_fail_memory(&world->log, call, sizeof(mi_command));
+    }
+    return MICA_OK;
+}
+
+// Puts the command into the room that open_record made.
+static void push(mica_commands *commands, const mi_command *command) {
+    commands->commands.data[commands->commands.count++] = *command;
+}
+
+// Hands out the placeholder that open_record made room for.
+static mica_entity push_placeholder(mica_commands *commands) {
+    const mica_entity placeholder = placeholder_of(commands, commands->placeholders.count);
+    commands->placeholders.data[commands->placeholders.count++] = (mi_placeholder){MICA_NULL, MI_GROUP_NONE};
+    return placeholder;
+}
+
+typedef struct value_scan {
+    const mica_commands *commands;
+    bool has_placeholders;
+    mica_entity refused; // null: none
+} value_scan;
+
+static bool scan_entity(void *user, mica_entity *entity) {
+    value_scan *scan = user;
+    if (mica_entity_is_placeholder(*entity)) {
+        scan->has_placeholders = true;
+        if (!can_record(scan->commands, *entity)) {
+            scan->refused = *entity;
+        }
+    }
+    return mica_entity_is_null(scan->refused);
+}
+
+// Looks for placeholders in a value, and refuses those that stand for nothing.
+static mica_result scan_value(const mica_commands *commands, const mi_type *type, const void *value,
+                              bool *has_placeholders, const char *call) {
+    const mica_schema *schema = commands->world->schema;
+    *has_placeholders = false;
+    const mica_result reflected = mi_type_reflect(schema, type->info.id);
+    if (reflected == MICA_OUT_OF_MEMORY) {
+        return mi_fail_memory(&commands->world->log, call, type->info.size);
+    }
+    if (reflected != MICA_OK || !mi_type_has_entities(schema, type->info.id)) {
+        return MICA_OK;
+    }
+    value_scan scan = {.commands = commands, .refused = MICA_NULL};
+    mi_type_patch_entities(schema, type->info.id, (void *)(uintptr_t)value, scan_entity, &scan);
+    if (!mica_entity_is_null(scan.refused)) {
+        return mi_fail(&commands->world->log, MICA_STALE, call,
+                       "{} in the value of {} stands for nothing in this buffer", MI_ENTITY(scan.refused),
+                       MI_TEXT(type->info.name));
+    }
+    *has_placeholders = scan.has_placeholders;
+    return MICA_OK;
+}
+
+static mica_result fail_tag_value(const mica_commands *commands, const mi_type *type, const char *call) {
+    return mi_fail(&commands->world->log, MICA_NO_VALUE, call, "{} is a tag and has no value",
+                   MI_TEXT(type->info.name));
+}
+
+// Records a command with at most one value: checks everything, then takes the value. `command` says the rest.
+static mica_result record(mica_commands *commands, const mi_type *type, mi_command command, const void *value,
+                          const char *call) {
+    const mica_world *world = commands->world;
+    mica_result result = check_target(commands, command.entity, call);
+    if (result == MICA_OK && value != NULL) {
+        result = type->info.size == 0 ? fail_tag_value(commands, type, call)
+                                      : scan_value(commands, type, value, &command.has_placeholders, call);
+    }
+    if (result == MICA_OK) {
+        result = open_record(commands, false, call);
+    }
+    if (result != MICA_OK) {
+        return result;
+    }
+    command.data = NULL;
+    if (value != NULL) {
+        const arena_mark mark = mark_memory(commands);
+        command.data = mi_commands_take_memory(commands, type->info.size, type->info.align);
+        if (command.data == NULL || !mi_value_take(type, &world->store.values, command.data, value, 1)) {
+            give_back_memory(commands, mark);
+            return mi_fail_memory(&world->log, call, type->info.size);
+        }
+    }
+    push(commands, &command);
+    return MICA_OK;
+}
+
+static mica_result record_of_type(mica_commands *commands, mica_entity entity, mica_component component,
+                                  const void *value, mi_command_kind plain, mi_command_kind related, const char *call) {
+    mica_result result = check_buffer(commands, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mi_type *type = mi_world_type(commands->world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    const mi_command command = {
+        .entity = entity, .component = component, .kind = (uint8_t)(type->info.hooks.attach != NULL ? related : plain)};
+    return record(commands, type, command, value, call);
+}
+
+mica_result mica_commands_add(mica_commands *commands, mica_entity entity, mica_component component,
+                              const void *value) {
+    return record_of_type(commands, entity, component, value, MI_COMMAND_ADD, MI_COMMAND_ADD_LINK, "mica_commands_add");
+}
+
+mica_result mica_commands_set(mica_commands *commands, mica_entity entity, mica_component component,
+                              const void *value) {
+    const char *const call = "mica_commands_set";
+    if (commands != NULL && value == NULL) {
+        const mi_type *type = mi_world_type(commands->world, component, call);
+        if (type == NULL) {
+            return MICA_UNKNOWN;
+        }
+        return type->info.size == 0 ? fail_tag_value(commands, type, call)
+                                    : mi_fail(&commands->world->log, MICA_INVALID, call, "needs a value of {}",
+                                              MI_TEXT(type->info.name));
+    }
+    return record_of_type(commands, entity, component, value, MI_COMMAND_SET, MI_COMMAND_LINK, call);
+}
+
+mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mica_component component) {
+    return record_of_type(commands, entity, component, NULL, MI_COMMAND_REMOVE, MI_COMMAND_UNLINK,
+                          "mica_commands_remove");
+}
+
+static mica_result record_relation(mica_commands *commands, const mi_command *command, const void *value,
+                                   const char *call) {
+    mica_result result = check_buffer(commands, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mi_type *type = mi_world_type(commands->world, command->component, call);
+    return type == NULL ? MICA_UNKNOWN : record(commands, type, *command, value, call);
+}
+
+mica_result mi_commands_link(mica_commands *commands, mica_entity entity, mica_component relation, const void *value,
+                             uint32_t flags, const char *call) {
+    const mi_command command = {.entity = entity, .component = relation, .flags = flags, .kind = MI_COMMAND_LINK};
+    return record_relation(commands, &command, value, call);
+}
+
+mica_result mi_commands_unlink(mica_commands *commands, mica_entity entity, mica_component relation, uint32_t flags,
+                               const char *call) {
+    const mi_command command = {.entity = entity, .component = relation, .flags = flags, .kind = MI_COMMAND_UNLINK};
+    return record_relation(commands, &command, NULL, call);
+}
+
+mica_result mi_commands_subtree(mica_commands *commands, mica_entity root, mica_component relation, const char *call) {
+    const mi_command command = {.entity = root, .component = relation, .kind = MI_COMMAND_SUBTREE};
+    return record_relation(commands, &command, NULL, call);
+}
+
+mica_result mica_commands_destroy_entity(mica_commands *commands, mica_entity entity) {
+    const mica_result result = check_buffer(commands, "mica_commands_destroy_entity");
+    const mi_command command = {.entity = entity, .kind = MI_COMMAND_DESTROY};
+    return result != MICA_OK ? result : record(commands, NULL, command, NULL, "mica_commands_destroy_entity");
+}
+
+mica_result mica_commands_destroy_many(mica_commands *commands, const mica_entity *entities, int32_t count) {
+    const char *const call = "mica_commands_destroy_many";
+    mica_result result = check_buffer(commands, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mica_log_handler *log = &commands->world->log;
+    if (count < 0 || (count > 0 && entities == NULL)) {
+        return mi_fail(log, MICA_INVALID, call, "there are no {} entities", MI_INT(count));
+    }
+    if (count == 0) {
+        return MICA_OK;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        if (!can_record(commands, entities[i])) {
+            return mi_fail(log, MICA_STALE, call, "{} at index {} stands for nothing in this buffer",
+                           MI_ENTITY(entities[i]), MI_INT(i));
+        }
+    }
+    result = open_record(commands, false, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    size_t byte_size;
+    mica_entity *list = mi_size_product((size_t)count, sizeof(mica_entity), &byte_size)
+                            ? mi_commands_take_memory(commands, byte_size, _Alignof(mica_entity))
+                            : NULL;
+    if (list == NULL) {
+        return mi_fail_memory(log, call, (size_t)count * sizeof(mica_entity));
+    }
+    memcpy(list, entities, byte_size);
+    push(commands, &(mi_command){.data = list, .count = (uint32_t)count, .kind = MI_COMMAND_DESTROY_MANY});
+    return MICA_OK;
+}
+
+mica_entity mica_commands_clone(mica_commands *commands, mica_entity source) {
+    const char *const call = "mica_commands_clone";
+    if (check_buffer(commands, call) != MICA_OK || check_target(commands, source, call) != MICA_OK ||
+        open_record(commands, true, call) != MICA_OK) {
+        return MICA_NULL;
+    }
+    push(commands, &(mi_command){.entity = source, .kind = MI_COMMAND_CLONE});
+    return push_placeholder(commands);
+}
+
+// Spawning
+
+// Resolves and checks one component of a spawn; its type, or NULL with the error set.
+static const mi_type *check_spawn_value(mica_commands *commands, const mica_value *value, mi_recorded_value *recorded,
+                                        const char *call) {
+    mica_world *world = commands->world;
+    const mica_component component = value->type != NULL ? mica_world_component(world, value->type) : value->component;
+    if (value->type != NULL && component == 0) {
+        return NULL;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type == NULL) {
+        return NULL;
+    }
+    *recorded = (mi_recorded_value){.value = NULL, .component = component};
+    if (value->value == NULL) {
+        return type;
+    }
+    if (type->info.size == 0) {
+        fail_tag_value(commands, type, call);
+        return NULL;
+    }
+    return scan_value(commands, type, value->value, &recorded->has_placeholders, call) == MICA_OK ? type : NULL;
+}
+
+// Checks the components of a spawn and writes them to `list`, without values. A component's place in the fold's scratch
+// says whether it was named before.
+static bool check_spawn(mica_commands *commands, const mica_value *values, uint32_t count, mi_recorded_value *list,
+                        bool *is_linked, const char *call) {
+    uint32_t checked_count = 0;
+    while (checked_count < count) {
+        mi_recorded_value *recorded = &list[checked_count];
+        const mi_type *type = check_spawn_value(commands, &values[checked_count], recorded, call);
+        if (type == NULL) {
+            break;
+        }
+        if (!mi_fold_reserve_places(commands)) {
+            mi_fail_memory(&commands->world->log, call, sizeof(uint32_t));
+            break;
+        }
+        uint32_t *place = &commands->fold.places.data[recorded->component];
+        if (*place != 0) {
+            mi_fail(&commands->world->log, MICA_EXISTS, call, "{} is named twice", MI_TEXT(type->info.name));
+            break;
+        }
+        *place = 1;
+        *is_linked = *is_linked || type->info.hooks.attach != NULL;
+        checked_count++;
+    }
+    for (uint32_t i = 0; i < checked_count; i++) {
+        commands->fold.places.data[list[i].component] = 0;
+    }
+    return checked_count == count;
+}
+
+// Takes the values of a spawn. Copies come first, since they can fail; move-only values leave the caller's hands when
+// nothing can fail any more.
+static bool take_spawn_values(mica_commands *commands, const mica_value *values, uint32_t count,
+                              mi_recorded_value *list) {
+    const mica_allocator *allocator = &commands->world->store.values;
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i].value == NULL) {
+            continue;
+        }
+        const mi_type *type = mi_commands_type(commands, list[i].component);
+        void *memory = mi_commands_take_memory(commands, type->info.size, type->info.align);
+        if (memory == NULL || (!type->movable_only && !mi_value_copy(type, allocator, memory, values[i].value, 1))) {
+            for (uint32_t k = 0; k < i; k++) {
+                type = mi_commands_type(commands, list[k].component);
+                if (list[k].value != NULL && !type->movable_only) {
+                    mi_value_destruct(type, allocator, list[k].value, 1);
+                }
+            }
+            return false;
+        }
+        list[i].value = memory;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const mi_type *type = mi_commands_type(commands, list[i].component);
+        if (list[i].value != NULL && type->movable_only) {
+            mi_value_take(type, allocator, list[i].value, values[i].value, 1);
+        }
+    }
+    return true;
+}
+
+mica_entity mica_commands_spawn(mica_commands *commands, const mica_value *values, int32_t count) {
+    const char *const call = "mica_commands_spawn";
+    if (check_buffer(commands, call) != MICA_OK) {
+        return MICA_NULL;
+    }
+    const mica_log_handler *log = &commands->world->log;
+    if (count < 0 || (count > 0 && values == NULL)) {
+        mi_fail(log, MICA_INVALID, call, "there are no {} values", MI_INT(count));
+        return MICA_NULL;
+    }
+    const arena_mark mark = mark_memory(commands);
+    mi_command spawn = {.count = (uint32_t)count, .kind = MI_COMMAND_SPAWN};
+    if (count > 0) {
+        size_t byte_size;
+        spawn.data = mi_size_product((size_t)count, sizeof(mi_recorded_value), &byte_size)
+                         ? mi_commands_take_memory(commands, byte_size, _Alignof(mi_recorded_value))
+                         : NULL;
+        if (spawn.data == NULL) {
+            mi_fail_memory(log, call, (size_t)count * sizeof(mi_recorded_value));
+            return MICA_NULL;
+        }
+    }
+    bool is_linked = false;
+    if (!check_spawn(commands, values, spawn.count, spawn.data, &is_linked, call) ||
+        open_record(commands, true, call) != MICA_OK) {
+        give_back_memory(commands, mark);
+        return MICA_NULL;
+    }
+    if (!take_spawn_values(commands, values, spawn.count, spawn.data)) {
+        give_back_memory(commands, mark);
+        mi_fail_memory(log, call, (size_t)count * sizeof(mi_recorded_value));
+        return MICA_NULL;
+    }
+    if (is_linked) {
+        spawn.kind = MI_COMMAND_SPAWN_LINKED;
+    }
+    spawn.entity = push_placeholder(commands);
+    push(commands, &spawn);
+    return spawn.entity;
+}

@@ -1,0 +1,417 @@
+// Folding: a run of spawns, adds, sets and removes is applied with one move an entity.
+//
+// The commands are grouped by target, groups in the order of their first command. A group is played through on the
+// entity's set of components alone: what is skipped, which table it ends in, and what is left of each component (the
+// value it had, a recorded one, or a constructed one). Then one change of the world brings that about, and what was
+// overwritten, skipped or removed again is dropped.
+//
+// Nothing dies within a fold and groups do not see each other's components, so that the end, the skips and the counts
+// are those of applying one by one. Entities get their handles in the order of recording: a group that spawns is
+// reached in that order, and where an earlier group's value names an entity not reached yet, all up to that one are
+// made without components first.
+//
+// Invariants: a group is applied as a whole or not at all; its commands are MI_COMMAND_DONE and own nothing once it is.
+// `places` is all zero, and no placeholder has a group, between folds.
+#include "world/command_buffer.h"
+
+#include "base/assert.h"
+
+// With this many components or fewer they are put in order by insertion, with more by a walk over the table's columns.
+enum { INSERTION_MOST = 16 };
+
+bool mi_fold_reserve_places(mica_commands *commands) {
+    mi_fold *fold = &commands->fold;
+    const uint32_t need = (uint32_t)mica_schema_count(commands->world->schema) + 1;
+    if (need <= fold->places.count) {
+        return true;
+    }
+    if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->places, need)) {
+        return false;
+    }
+    memset(fold->places.data + fold->places.count, 0, (need - fold->places.count) * sizeof(uint32_t));
+    fold->places.count = need;
+    return true;
+}
+
+void mi_fold_free(mica_commands *commands) {
+    mi_heap *heap = &commands->world->heap;
+    mi_fold *fold = &commands->fold;
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->groups);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->pending);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->places);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->changes);
+    mi_map_free(&fold->group_map, heap, MICA_MEMORY_COMMANDS);
+}
+
+// Groups
+
+typedef struct group_key {
+    const mica_commands *commands;
+    mica_entity entity;
+} group_key;
+
+static bool is_group_of(const void *context, uint32_t value) {
+    const group_key *key = context;
+    return mica_entity_equal(key->commands->fold.groups.data[value].entity, key->entity);
+}
+
+// Where the group of a placeholder that is not made yet stands; NULL for other handles.
+static uint32_t *group_place(mica_commands *commands, mica_entity entity) {
+    uint32_t number;
+    return mica_entity_is_placeholder(entity) && mi_commands_placeholder(commands, entity, &number)
+               ? &commands->placeholders.data[number].group
+               : NULL;
+}
+
+// Puts command number `at` at the end of its entity's group.
+static bool group_command(mica_commands *commands, uint32_t at) {
+    mi_heap *heap = &commands->world->heap;
+    mi_fold *fold = &commands->fold;
+    mi_command *command = &commands->commands.data[at];
+    command->next = 0;
+    const group_key key = {commands, mi_commands_target(commands, command->entity)};
+    uint32_t *place = group_place(commands, key.entity);
+    const uint64_t hash = mi_hash_mix(key.entity.bits);
+    uint32_t number = MI_GROUP_NONE;
+    if (fold->groups.count > 0 && is_group_of(&key, fold->groups.count - 1)) {
+        number = fold->groups.count - 1;
+    } else if (place != NULL) {
+        number = *place;
+    } else {
+        number = mi_map_find(&fold->group_map, hash, is_group_of, &key);
+    }
+    if (number != MI_GROUP_NONE) {
+        mi_group *group = &fold->groups.data[number];
+        commands->commands.data[group->last].next = at;
+        group->last = at;
+        return true;
+    }
+    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->groups, (size_t)fold->groups.count + 1) ||
+        (place == NULL && !mi_map_reserve(&fold->group_map, heap, MICA_MEMORY_COMMANDS, 1))) {
+        return false;
+    }
+    number = fold->groups.count++;
+    fold->groups.data[number] = (mi_group){.entity = key.entity, .first = at, .last = at};
+    if (place != NULL) {
+        *place = number;
+    } else {
+        mi_map_insert(&fold->group_map, hash, number);
+    }
+    return true;
+}
+
+// Costs in proportion to the groups, not to the room that an earlier, larger fold has left.
+static void forget_groups(mica_commands *commands) {
+    mi_fold *fold = &commands->fold;
+    for (uint32_t i = 0; i < fold->groups.count; i++) {
+        const mica_entity entity = fold->groups.data[i].entity;
+        uint32_t *place = group_place(commands, entity);
+        if (place != NULL) {
+            *place = MI_GROUP_NONE;
+        } else {
+            mi_map_remove(&fold->group_map, mi_hash_mix(entity.bits), i);
+        }
+    }
+    fold->groups.count = 0;
+}
+
+// Playing a group through
+
+// Says that the component ends with this value (NULL: constructed), unless a later command says otherwise.
+static bool set_pending(mica_commands *commands, mica_component component, void **value, bool has_placeholders) {
+    mi_fold *fold = &commands->fold;
+    uint32_t *place = &fold->places.data[component];
+    if (*place == 0) {
+        if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->pending,
+                        (size_t)fold->pending.count + 1)) {
+            return false;
+        }
+        *place = ++fold->pending.count;
+    }
+    fold->pending.data[*place - 1] = (mi_pending){value, component, has_placeholders};
+    return true;
+}
+
+// The components that come along with one and are not in `table` yet end constructed.
+static bool set_pending_required(mica_commands *commands, const mi_table *table, const mi_type *type) {
+    for (int32_t i = 0; i < type->info.required_count; i++) {
+        const mica_component required = type->info.required[i];
+        if (!mi_table_has(table, required) && !set_pending(commands, required, NULL, false)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The table that giving `table` a component with this value leads to; NULL on failure.
+static mi_table *play_value(mica_commands *commands, mi_table *table, mica_component component, void **value,
+                            bool has_placeholders, const char *call) {
+    mica_world *world = commands->world;
+    mi_table *to = mi_store_table_with(&world->store, table, component);
+    if (to == NULL) {
+        mi_world_fail_store(world, call);
+        return NULL;
+    }
+    if ((to != table && !set_pending_required(commands, table, mi_commands_type(commands, component))) ||
+        !set_pending(commands, component, value, has_placeholders)) {
+        mi_fail_memory(&world->log, call, sizeof(mi_pending));
+        return NULL;
+    }
+    return to;
+}
+
+// The table that a spawn leads to from `table`, by the same edges as mica_entity_spawn. Relations are linked already.
+static mi_table *play_spawn(mica_commands *commands, mi_table *table, const mi_command *spawn, const char *call) {
+    mi_recorded_value *list = spawn->data;
+    for (uint32_t i = 0; i < spawn->count && table != NULL; i++) {
+        if (mi_commands_type(commands, list[i].component)->info.hooks.attach == NULL) {
+            table = play_value(commands, table, list[i].component, &list[i].value, list[i].has_placeholders, call);
+        }
+    }
+    return table;
+}
+
+// The table that an add, set or remove leads to from `table`; NULL on failure.
+static mi_table *play_change(mica_commands *commands, mi_table *table, mi_command *command, uint32_t *skipped_count,
+                             const char *call) {
+    if (command->kind == MI_COMMAND_REMOVE) {
+        mi_table *to = mi_store_table_without(&commands->world->store, table, command->component);
+        if (to == NULL) {
+            mi_world_fail_store(commands->world, call);
+        }
+        return to;
+    }
+    if (command->kind == MI_COMMAND_ADD && mi_table_has(table, command->component)) {
+        ++*skipped_count;
+        return table;
+    }
+    return play_value(commands, table, command->component, &command->data, command->has_placeholders, call);
+}
+
+// Plays all commands of a group through; the table that the entity ends in, or NULL on failure.
+static mi_table *play_group(mica_commands *commands, const mi_group *group, mi_table *table, uint32_t *skipped_count,
+                            const char *call) {
+    if (!mi_fold_reserve_places(commands)) {
+        mi_fail_memory(&commands->world->log, call, sizeof(uint32_t));
+        return NULL;
+    }
+    for (uint32_t at = group->first;; at = commands->commands.data[at].next) {
+        mi_command *command = &commands->commands.data[at];
+        const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
+        table = spawns ? play_spawn(commands, table, command, call)
+                       : play_change(commands, table, command, skipped_count, call);
+        if (table == NULL || at == group->last) {
+            return table;
+        }
+    }
+}
+
+static void forget_pending(mica_commands *commands) {
+    mi_fold *fold = &commands->fold;
+    for (uint32_t i = 0; i < fold->pending.count; i++) {
+        fold->places.data[fold->pending.data[i].component] = 0;
+    }
+    fold->pending.count = 0;
+}
+
+// Bringing it about
+
+static bool has_data(const mi_table *table, mica_component component) {
+    return mi_table_has(table, component) && table->offset_of[component] != MI_OFFSET_TAG;
+}
+
+static void append_change(mica_commands *commands, const mi_pending *pending) {
+    mi_fold *fold = &commands->fold;
+    const void *value = pending->value == NULL ? NULL : *pending->value;
+    fold->changes.data[fold->changes.count++] =
+        (mi_change){.component = pending->component, .move = value != NULL, .value = value};
+}
+
+// Writes what is pending of components with data in `to` as changes, ascending by component.
+static bool list_changes(mica_commands *commands, const mi_table *to) {
+    mi_fold *fold = &commands->fold;
+    fold->changes.count = 0;
+    if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->changes, fold->pending.count)) {
+        return false;
+    }
+    if (fold->pending.count > INSERTION_MOST) {
+        for (uint32_t i = 0; i < to->column_count; i++) {
+            const uint32_t place = fold->places.data[to->columns[i].type->info.id];
+            if (place != 0) {
+                append_change(commands, &fold->pending.data[place - 1]);
+            }
+        }
+        return true;
+    }
+    for (uint32_t i = 0; i < fold->pending.count; i++) {
+        if (!has_data(to, fold->pending.data[i].component)) {
+            continue;
+        }
+        append_change(commands, &fold->pending.data[i]);
+        for (uint32_t k = fold->changes.count - 1;
+             k > 0 && fold->changes.data[k - 1].component > fold->changes.data[k].component; k--) {
+            const mi_change change = fold->changes.data[k];
+            fold->changes.data[k] = fold->changes.data[k - 1];
+            fold->changes.data[k - 1] = change;
+        }
+    }
+    return true;
+}
+
+static mica_result patch_changes(mica_commands *commands, const char *call) {
+    const mi_fold *fold = &commands->fold;
+    for (uint32_t i = 0; i < fold->changes.count; i++) {
+        const mi_change *change = &fold->changes.data[i];
+        const mi_pending *pending = &fold->pending.data[fold->places.data[change->component] - 1];
+        if (change->value != NULL && pending->has_placeholders) {
+            const mica_result result = mi_commands_patch(commands, change->component, *pending->value, call);
+            if (result != MICA_OK) {
+                return result;
+            }
+        }
+    }
+    return MICA_OK;
+}
+
+// A change within one table replaces value by value and may not fail half-way: constructors, which can say no, are
+// called aside first. Returns how many of the changes are done with; all of them if nothing failed.
+static uint32_t construct_aside(mica_commands *commands) {
+    mi_fold *fold = &commands->fold;
+    uint32_t i = 0;
+    for (; i < fold->changes.count; i++) {
+        mi_change *change = &fold->changes.data[i];
+        if (change->value != NULL) {
+            continue;
+        }
+        const mi_type *type = mi_commands_type(commands, change->component);
+        void *value = mi_commands_take_memory(commands, type->info.size, type->info.align);
+        if (value == NULL || !mi_value_construct(type, &commands->world->store.values, value, 1)) {
+            break;
+        }
+        *change = (mi_change){.component = change->component, .move = true, .value = value};
+    }
+    return i;
+}
+
+// Destructs what construct_aside made for the first `count` changes.
+static void destruct_aside(mica_commands *commands, uint32_t count) {
+    const mi_fold *fold = &commands->fold;
+    for (uint32_t i = 0; i < count; i++) {
+        const mi_change *change = &fold->changes.data[i];
+        const mi_pending *pending = &fold->pending.data[fold->places.data[change->component] - 1];
+        if (pending->value == NULL || *pending->value == NULL) {
+            mi_value_destruct(mi_commands_type(commands, change->component), &commands->world->store.values,
+                              (void *)(uintptr_t)change->value, 1);
+        }
+    }
+}
+
+static mica_result change_in_place(mica_commands *commands, mica_entity entity, mi_table *table, const char *call) {
+    const mi_fold *fold = &commands->fold;
+    if (fold->changes.count == 0) {
+        return MICA_OK;
+    }
+    const uint32_t count = construct_aside(commands);
+    if (count < fold->changes.count) {
+        destruct_aside(commands, count);
+        return mi_fail_plain(&commands->world->log, MICA_OUT_OF_MEMORY, call,
+                             "a construct hook could not make its value");
+    }
+    return mi_world_change(commands->world, entity, table, fold->changes.data, count, call);
+}
+
+// Brings the group's entity into `to` with what is pending; makes it if it is not made yet.
+static mica_result change_entity(mica_commands *commands, mica_entity entity, mi_table *to, const char *call) {
+    mica_world *world = commands->world;
+    const mi_fold *fold = &commands->fold;
+    if (!list_changes(commands, to)) {
+        return mi_fail_memory(&world->log, call, fold->pending.count * sizeof(mi_change));
+    }
+    const mica_result patched = patch_changes(commands, call);
+    if (patched != MICA_OK) {
+        return patched;
+    }
+    entity = mi_commands_target(commands, entity); // patching may have made it
+    uint32_t location = 0;
+    if (mi_slots_resolve(&world->store.slots, entity, &location)) {
+        return mi_store_table_at(&world->store, location) == to
+                   ? change_in_place(commands, entity, to, call)
+                   : mi_world_change(world, entity, to, fold->changes.data, fold->changes.count, call);
+    }
+    const mica_entity made = mi_world_make(world, to, fold->changes.data, fold->changes.count, call);
+    if (mica_entity_is_null(made)) {
+        return mica_last_result();
+    }
+    commands->placeholders.data[commands->made_count++].entity = made;
+    return MICA_OK;
+}
+
+// The values that the changes named are raw memory now.
+static void disown_changes(mica_commands *commands) {
+    const mi_fold *fold = &commands->fold;
+    for (uint32_t i = 0; i < fold->changes.count; i++) {
+        const mi_pending *pending = &fold->pending.data[fold->places.data[fold->changes.data[i].component] - 1];
+        if (pending->value != NULL) {
+            *pending->value = NULL;
+        }
+    }
+}
+
+// Ends all commands of a group.
+static void finish_group(mica_commands *commands, const mi_group *group, uint32_t skipped_count) {
+    uint32_t count = 1;
+    for (uint32_t at = group->first;; at = commands->commands.data[at].next, count++) {
+        mi_command_drop(commands, &commands->commands.data[at]);
+        if (at == group->last) {
+            break;
+        }
+    }
+    mi_commands_count_done(commands, count - skipped_count, skipped_count);
+}
+
+static void skip_group(mica_commands *commands, const mi_group *group) {
+    uint32_t count = 1;
+    for (uint32_t at = group->first; at != group->last; at = commands->commands.data[at].next) {
+        count++;
+    }
+    finish_group(commands, group, count);
+}
+
+static mica_result apply_group(mica_commands *commands, const mi_group *group, const char *call) {
+    mica_world *world = commands->world;
+    const mica_entity entity = mi_commands_target(commands, group->entity);
+    mi_table *table = mi_store_root(&world->store);
+    if (!mica_entity_is_placeholder(entity)) {
+        uint32_t location = 0;
+        if (!mi_slots_resolve(&world->store.slots, entity, &location)) {
+            skip_group(commands, group);
+            return MICA_OK;
+        }
+        table = mi_store_table_at(&world->store, location);
+    }
+    uint32_t skipped_count = 0;
+    mi_table *to = play_group(commands, group, table, &skipped_count, call);
+    const mica_result result = to == NULL ? mica_last_result() : change_entity(commands, entity, to, call);
+    if (result == MICA_OK) {
+        disown_changes(commands);
+    }
+    forget_pending(commands);
+    if (result == MICA_OK) {
+        finish_group(commands, group, skipped_count);
+    }
+    return result;
+}
+
+mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end, const char *call) {
+    mica_result result = MICA_OK;
+    for (uint32_t at = begin; at < end && result == MICA_OK; at++) {
+        if (!group_command(commands, at)) {
+            result = mi_fail_memory(&commands->world->log, call, sizeof(mi_group));
+        }
+    }
+    for (uint32_t i = 0; i < commands->fold.groups.count && result == MICA_OK; i++) {
+        result = apply_group(commands, &commands->fold.groups.data[i], call);
+    }
+    forget_groups(commands);
+    return result;
+}

@@ -1,0 +1,223 @@
+// Resources: one value of a type for a whole world, found by component id.
+//
+// Every value that the world holds has memory of its own, so that its address stays while others come and go; replacing
+// a value happens at its address. A value held by pointer is the caller's, and hooks never see it.
+//
+// Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist.
+#include "world/world.h"
+
+static void *allocate_value(mica_world *world, const mi_type *type) {
+    return mi_heap_allocate(&world->heap, MICA_MEMORY_RESOURCES, type->info.size, type->info.align);
+}
+
+static void release_value(mica_world *world, const mi_type *type, void *value) {
+    mi_heap_release(&world->heap, MICA_MEMORY_RESOURCES, value, type->info.size, type->info.align);
+}
+
+static mi_resource *find(const mica_world *world, mica_component component) {
+    mi_resource *resource = component < world->resources.count ? &world->resources.data[component] : NULL;
+    return resource != NULL && resource->value != NULL ? resource : NULL;
+}
+
+// The type of an id that can be a resource's, or NULL with the error set.
+static const mi_type *check_type(const mica_world *world, mica_component component, const char *call) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+        return NULL;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type != NULL && type->info.size == 0) {
+        mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
+        return NULL;
+    }
+    return type;
+}
+
+static mica_result fail_value(const mica_world *world, const mi_type *type, const char *call) {
+    return mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "no memory for a value of {}, or its hook could not make it",
+                   MI_TEXT(type->info.name));
+}
+
+static mica_result fail_missing(const mica_world *world, const mi_type *type, const char *call) {
+    return mi_fail(&world->log, MICA_INVALID, call, "needs a value of {}", MI_TEXT(type->info.name));
+}
+
+// Makes sure that the entry of a component exists.
+static bool reserve_entry(mica_world *world, mica_component component) {
+    const uint32_t need = (uint32_t)component + 1;
+    if (need <= world->resources.count) {
+        return true;
+    }
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_RESOURCES, &world->resources, need)) {
+        return false;
+    }
+    memset(world->resources.data + world->resources.count, 0,
+           (need - world->resources.count) * sizeof(*world->resources.data));
+    world->resources.count = need;
+    return true;
+}
+
+// Gives the world a value that it does not have yet: the caller's, or a constructed one for NULL. The entry, or NULL.
+static mi_resource *add(mica_world *world, const mi_type *type, const void *value) {
+    if (!reserve_entry(world, type->info.id)) {
+        return NULL;
+    }
+    void *place = allocate_value(world, type);
+    if (place == NULL) {
+        return NULL;
+    }
+    const mica_allocator *allocator = &world->store.values;
+    if (value == NULL ? !mi_value_construct(type, allocator, place, 1)
+                      : !mi_value_take(type, allocator, place, value, 1)) {
+        release_value(world, type, place);
+        return NULL;
+    }
+    mi_resource *resource = &world->resources.data[type->info.id];
+    *resource = (mi_resource){.value = place, .version = world->store.version};
+    return resource;
+}
+
+// Replaces a value at its address. It is taken aside first, so that a copy hook that fails leaves the old value.
+static bool replace(mica_world *world, const mi_type *type, void *place, const void *value) {
+    const mica_allocator *allocator = &world->store.values;
+    void *aside = allocate_value(world, type);
+    if (aside == NULL) {
+        return false;
+    }
+    const bool taken = mi_value_take(type, allocator, aside, value, 1);
+    if (taken) {
+        mi_value_destruct(type, allocator, place, 1);
+        mi_value_move(type, allocator, place, aside, 1);
+    }
+    release_value(world, type, aside);
+    return taken;
+}
+
+mica_result mica_resource_set(mica_world *world, mica_component component, const void *value) {
+    static const char call[] = "mica_resource_set";
+    const mi_type *type = check_type(world, component, call);
+    if (type == NULL) {
+        return mica_last_result();
+    }
+    if (value == NULL) {
+        return fail_missing(world, type, call);
+    }
+    mi_resource *resource = find(world, component);
+    if (resource == NULL) {
+        return add(world, type, value) != NULL ? MICA_OK : fail_value(world, type, call);
+    }
+    if (resource->is_pointer) {
+        return mi_fail(&world->log, MICA_EXISTS, call, "{} holds {} by pointer", MI_TEXT(world->name),
+                       MI_TEXT(type->info.name));
+    }
+    if (value != resource->value && !replace(world, type, resource->value, value)) {
+        return fail_value(world, type, call);
+    }
+    resource->version = world->store.version;
+    return MICA_OK;
+}
+
+mica_result mica_resource_set_pointer(mica_world *world, mica_component component, void *value) {
+    static const char call[] = "mica_resource_set_pointer";
+    const mi_type *type = check_type(world, component, call);
+    if (type == NULL) {
+        return mica_last_result();
+    }
+    if (value == NULL) {
+        return fail_missing(world, type, call);
+    }
+    const mi_resource *held = find(world, component);
+    if (held != NULL && !held->is_pointer) {
+        return mi_fail(&world->log, MICA_EXISTS, call, "{} holds {} by value", MI_TEXT(world->name),
+                       MI_TEXT(type->info.name));
+    }
+    if (!reserve_entry(world, component)) {
+        return mi_fail_memory(&world->log, call, sizeof(mi_resource));
+    }
+    world->resources.data[component] =
+        (mi_resource){.value = value, .version = world->store.version, .is_pointer = true};
+    return MICA_OK;
+}
+
+// The entry of a component, or NULL: there is none, or the error is set because nothing of that name is known.
+static mi_resource *look_up(const mica_world *world, mica_component component, const char *call) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+        return NULL;
+    }
+    mi_resource *resource = find(world, component);
+    if (resource == NULL) {
+        mi_world_type(world, component, call);
+    }
+    return resource;
+}
+
+const void *mica_resource_get(const mica_world *world, mica_component component) {
+    const mi_resource *resource = look_up(world, component, "mica_resource_get");
+    return resource == NULL ? NULL : resource->value;
+}
+
+void *mica_resource_get_write(mica_world *world, mica_component component) {
+    mi_resource *resource = look_up(world, component, "mica_resource_get_write");
+    if (resource == NULL) {
+        return NULL;
+    }
+    resource->version = world->store.version;
+    return resource->value;
+}
+
+void *mica_resource_ensure(mica_world *world, mica_component component) {
+    static const char call[] = "mica_resource_ensure";
+    const mi_type *type = check_type(world, component, call);
+    if (type == NULL) {
+        return NULL;
+    }
+    mi_resource *resource = find(world, component);
+    if (resource == NULL) {
+        resource = add(world, type, NULL);
+        if (resource == NULL) {
+            fail_value(world, type, call);
+            return NULL;
+        }
+    }
+    resource->version = world->store.version;
+    return resource->value;
+}
+
+static void end(mica_world *world, mica_component component, mi_resource *resource) {
+    if (!resource->is_pointer) {
+        const mi_type *type = mi_schema_type(world->schema, component);
+        mi_value_destruct(type, &world->store.values, resource->value, 1);
+        release_value(world, type, resource->value);
+    }
+    *resource = (mi_resource){.value = NULL};
+}
+
+mica_result mica_resource_remove(mica_world *world, mica_component component) {
+    static const char call[] = "mica_resource_remove";
+    if (world == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+    }
+    if (mi_world_type(world, component, call) == NULL) {
+        return MICA_UNKNOWN;
+    }
+    mi_resource *resource = find(world, component);
+    if (resource != NULL) {
+        end(world, component, resource);
+    }
+    return MICA_OK;
+}
+
+uint64_t mica_resource_version(const mica_world *world, mica_component component) {
+    const mi_resource *resource = world == NULL ? NULL : find(world, component);
+    return resource == NULL ? 0 : resource->version;
+}
+
+void mi_world_free_resources(mica_world *world) {
+    for (uint32_t i = 0; i < world->resources.count; i++) {
+        if (world->resources.data[i].value != NULL) {
+            end(world, (mica_component)i, &world->resources.data[i]);
+        }
+    }
+    MI_FREE(&world->heap, MICA_MEMORY_RESOURCES, &world->resources);
+}
