@@ -16,7 +16,8 @@ C_HEADERS = {
     "stdio.h", "stdlib.h", "stdnoreturn.h", "string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h", "wctype.h",
 }
 CPP_HEADERS = {"atomic", "initializer_list", "new", "tuple", "type_traits", "utility"}
-SYSTEM_HEADERS = {"pthread.h", "sched.h", "unistd.h", "sys/mman.h", "windows.h"}  # the core: in src/base alone
+# The core: in src/base alone. The sanitizer's header is the compiler's, and is included in instrumented builds only.
+SYSTEM_HEADERS = {"pthread.h", "sched.h", "unistd.h", "sys/mman.h", "windows.h", "sanitizer/asan_interface.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

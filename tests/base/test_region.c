@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/sanitizer.h"
 #include "support/test_allocator.h"
 #include "support/test_random.h"
 
@@ -215,6 +216,25 @@ static void validation_finds_a_tag_that_was_written_over(void **state) {
     }
 }
 
+#if MI_ADDRESS_SANITIZER
+static void the_sanitizer_knows_what_no_piece_owns(void **state) {
+    fixture *f = *state;
+    unsigned char *piece = mi_region_take(f->region, 1000, 64);
+    unsigned char *other = mi_region_take(f->region, 1000, 4096);
+    assert_null(__asan_region_is_poisoned(piece - MI_REGION_PREFIX, MI_REGION_PREFIX + 1000));
+    assert_null(__asan_region_is_poisoned(other - MI_REGION_PREFIX, MI_REGION_PREFIX + 1000));
+    mi_region_give(f->region, piece);
+    assert_ptr_equal(__asan_region_is_poisoned(piece, 1000), piece);
+    assert_null(__asan_region_is_poisoned(other - MI_REGION_PREFIX, MI_REGION_PREFIX + 1000));
+    for (size_t i = 0; i < 1000; i++) {
+        assert_true(__asan_address_is_poisoned(piece + i));
+    }
+    assert_ptr_equal(mi_region_take(f->region, 500, 64), piece);
+    assert_null(__asan_region_is_poisoned(piece, 500));
+    assert_true(__asan_address_is_poisoned(piece + 600));
+}
+#endif
+
 // Pieces of the model, each filled with a byte of its own, prefix included.
 enum { MODEL_PIECES = 200 };
 
@@ -346,6 +366,9 @@ int main(void) {
         REGION_TEST(impossible_sizes_are_refused),
         REGION_TEST(without_memory_a_region_stays_as_it_was),
         REGION_TEST(validation_finds_a_tag_that_was_written_over),
+#if MI_ADDRESS_SANITIZER
+        REGION_TEST(the_sanitizer_knows_what_no_piece_owns),
+#endif
         REGION_TEST(random_pieces_keep_their_contents),
         REGION_TEST(the_same_calls_give_the_same_layout),
     };

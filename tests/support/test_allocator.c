@@ -13,7 +13,7 @@
 #define BLOCK_MARK UINT64_C(0x6d6963615f746573)
 
 struct test_block {
-    uint64_t mark;
+    _Alignas(max_align_t) uint64_t mark;
     test_allocator *owner;
     void *base; // what malloc gave
     size_t byte_size, alignment;
@@ -37,7 +37,9 @@ static void *test_allocate(void *user, size_t byte_size, size_t alignment) {
         allocator->fail_count++;
         return NULL;
     }
-    const size_t spare = sizeof(test_block) + (alignment > _Alignof(test_block) ? alignment : _Alignof(test_block));
+    // The record in front of the block has to be aligned too.
+    const size_t record_alignment = alignment > _Alignof(test_block) ? alignment : _Alignof(test_block);
+    const size_t spare = sizeof(test_block) + record_alignment;
     if (byte_size > SIZE_MAX - spare) {
         return NULL;
     }
@@ -45,11 +47,10 @@ static void *test_allocate(void *user, size_t byte_size, size_t alignment) {
     if (base == NULL) {
         return NULL;
     }
-    // The block ends where the memory does for alignments up to that of the record, so that a sanitizer sees its
-    // bounds.
-    const size_t record_alignment = alignment > _Alignof(test_block) ? alignment : _Alignof(test_block);
-    unsigned char *memory = base + sizeof(test_block);
-    memory += (0 - (uintptr_t)memory) & (record_alignment - 1);
+    // As near to the end of the memory as the alignment allows, so that a sanitizer sees what is written behind a
+    // block.
+    unsigned char *memory = base + spare;
+    memory -= (uintptr_t)memory & (record_alignment - 1);
     test_block *block = (void *)(memory - sizeof(test_block));
     *block = (test_block){.mark = BLOCK_MARK,
                           .owner = allocator,
@@ -95,6 +96,7 @@ static void test_release(void *user, void *memory, size_t byte_size, size_t alig
     allocator->live_count--;
     allocator->live_bytes -= block->byte_size;
     block->mark = 0;
+    memset(memory, 0xDD, block->byte_size);
     free(block->base);
 }
 

@@ -15,7 +15,8 @@
 //       assert_int_equal(result, MICA_OUT_OF_MEMORY);      // and check that nothing has changed
 //   }
 //
-// Memory handed out is filled with 0xA5, so that nothing relies on zeros. Not thread-safe.
+// Memory handed out is filled with 0xA5 and memory given back with 0xDD, so that nothing relies on zeros or on what is
+// gone. Not thread-safe.
 #pragma once
 
 #include <mica/memory.h>
