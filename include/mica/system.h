@@ -1,5 +1,18 @@
 /// \file system.h
 /// Systems, stages, and the clock.
+///
+/// A tick runs the enabled systems of a world once in each of their stages, in the order of its *plan*: stage by stage;
+/// within a stage so that `before` and `after` hold; among the systems that could be next the one of highest priority,
+/// then the one added first. Commands that systems record become visible at *barriers*. One ends each stage that has
+/// systems; within a stage one stands right before each system that `before` or `after` puts behind a system planned
+/// since the last barrier. A barrier applies the buffers of all systems planned before it, in the order of the plan;
+/// all systems planned after it see what they did. The plan depends on what was added alone: disabled systems keep
+/// their place and their barriers, whether or not commands are recorded.
+///
+/// Adding, removing, enabling and disabling systems changes what runs from the next tick on, also when a system does
+/// it: the running tick goes on as it was planned. What can be asked about systems changes at once.
+///
+/// All functions here belong to the world's thread.
 #pragma once
 
 #include <mica/commands.h>
@@ -25,14 +38,14 @@ enum {
 };
 
 /// A stage of the program's own, run right before or right after `neighbour`. Returns the stage; -1: `MICA_EXISTS` (the
-/// name), `MICA_UNKNOWN` (the neighbour), `MICA_INVALID`, `MICA_OUT_OF_MEMORY`. Inside a system: from the next tick on.
+/// name), `MICA_UNKNOWN` (the neighbour), `MICA_INVALID` (no name), `MICA_OUT_OF_MEMORY`. Stages are never removed.
 /// O(stages).
 MICA_API mica_stage mica_stage_add_before(mica_world *world, const char *name, mica_stage neighbour);
 
 /// As `mica_stage_add_before`, right after `neighbour`.
 MICA_API mica_stage mica_stage_add_after(mica_world *world, const char *name, mica_stage neighbour);
 
-/// The name of a stage; NULL: `MICA_UNKNOWN`. O(1).
+/// The name of a stage, as good as the world; NULL: `MICA_UNKNOWN`. O(1).
 MICA_API const char *mica_stage_name(const mica_world *world, mica_stage stage);
 
 /// A system of a world; 0 is none. Numbers are never used again.
@@ -56,87 +69,111 @@ typedef struct mica_system_place {
     int32_t priority;
 } mica_system_place;
 
-/// A system. Zero is the default everywhere but for `name` and `run`.
+/// A system. Zero is the default everywhere but for `name` and `run`. Texts are copied.
+///
+/// `start` and `stop` are called with the system's run as `run` is, and may use the world's structural verbs. `start` is
+/// called in a tick, right before the first `run`; if it fails, the tick fails, and `start` is called again in the next
+/// one. `stop` is called outside ticks, for systems that were started, disabled ones included;
+/// a system without `start` counts as started when it first runs. What `stop` records is applied when it returns.
 typedef struct mica_system_def {
-    const char *name; ///< unique in the world; copied
+    const char *name; ///< unique in the world
     void (*run)(mica_run *run);
     void (*start)(mica_run *run); ///< once, before the first run
-    void (*stop)(mica_run *run);  ///< once, when the system is removed or the world ends, if it was started
+    void (*stop)(mica_run *run);  ///< once, when the system is removed or the world ends
     mica_stage stage;
     int32_t priority; ///< higher runs first
     int32_t also_count;
-    mica_system_place also[MICA_SYSTEM_STAGE_MAX]; ///< further stages
-    const char *before[MICA_SYSTEM_ORDER_MAX]; ///< names of systems that must run after this one in a stage that both
-                                               ///< are in; known now or later
-    const char *after[MICA_SYSTEM_ORDER_MAX];
+    mica_system_place also[MICA_SYSTEM_STAGE_MAX]; ///< further stages; none twice
+    /// Names of systems that must run after this one in every stage that both are in; known now or later, or never
+    /// (then they mean nothing). Ends at the first NULL.
+    const char *before[MICA_SYSTEM_ORDER_MAX];
+    const char *after[MICA_SYSTEM_ORDER_MAX]; ///< names of systems that must run before this one
     mica_term query[MICA_TERM_MAX]; ///< the first query: `mica_each(run, it)`. No query at all: the system is exclusive
     int32_t query_count;            ///< of `queries`
     mica_query_def queries[MICA_SYSTEM_QUERY_MAX]; ///< further ones: `mica_each(mica_run_query(run, n), it)`
-    mica_type *state; ///< type of the system's own value, constructed when it is added; owned by the world
+    mica_type *state; ///< type of the system's own value, constructed when it is added and destructed when it is
+                      ///< removed, after its stop function; owned by the world
     void *user;       ///< for constants
     bool exclusive;   ///< may use the world's structural verbs in spite of its queries
     bool disabled;    ///< added disabled
 } mica_system_def;
 
-/// Adds a system, from the next tick on. 0 on failure: `MICA_INVALID` (no name, no function, a bad stage),
-/// `MICA_EXISTS` (the name), `MICA_CYCLE` (names the systems on it), `MICA_OUT_OF_MEMORY`, or as `mica_query_create`.
-/// O(1); the plan is made anew before the next tick.
-MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *def);
+/// Adds a system, from the next tick on. 0 on failure: `MICA_INVALID` (no name, no function, a stage that there is not
+/// or that is named twice, bad counts), `MICA_EXISTS` (the name), `MICA_CYCLE` (its constraints, or what others say of
+/// its name, close a cycle; the message names the systems on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`,
+/// `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. Makes the plan of the next tick:
+/// O(systems * stages + constraints * log(systems)).
+MICA_API
+mica_system mica_system_add(mica_world *world, const mica_system_def *def);
 
-/// Removes a system, from the next tick on; its stop function runs at that time, or now outside ticks. Refuses:
-/// `MICA_UNKNOWN`. O(1).
-MICA_API mica_result mica_system_remove(mica_world *world, mica_system system);
+/// Removes a system, from the next tick on. Its stop function runs now or, inside a tick or a stop function, when that
+/// has ended, in order of addition if there are several; a tick that fails removes it all the same. Its name is free at
+/// once. Refuses: `MICA_UNKNOWN`; `MICA_LOCKED` outside ticks while a walk is open. O(systems).
+MICA_API
+mica_result mica_system_remove(mica_world *world, mica_system system);
 
-/// Enables or disables a system, from the next tick on. Its place in the order stays. Refuses: `MICA_UNKNOWN`. O(1).
+/// Enables or disables a system, from the next tick on. Its place in the order stays. Refuses: `MICA_UNKNOWN`.
+/// O(log(systems)).
 MICA_API mica_result mica_system_enable(mica_world *world, mica_system system, bool enabled);
 
 /// The system of a name; 0 if there is none (no error). O(systems).
 MICA_API mica_system mica_system_find(const mica_world *world, const char *name);
 
-/// The system's own value for writing; NULL: it has none, or `MICA_UNKNOWN`. O(1).
+/// The system's own value for writing, as good as the system; NULL: it has none (no error), or `MICA_UNKNOWN`.
+/// O(log(systems)).
 MICA_API void *mica_system_state(mica_world *world, mica_system system);
 
 /// What a system did since it was added.
 typedef struct mica_system_stats {
-    const char *name;
-    mica_stage stage;
-    bool enabled;
-    uint64_t run_count;
+    const char *name;               ///< as good as the system
+    mica_stage stage;               ///< the one it was added with, not a further one
+    bool enabled;                   ///< from the next tick on
+    uint64_t run_count;             ///< once for each stage
     uint64_t command_count;         ///< commands of its buffer that were applied
     uint64_t command_skipped_count; ///< commands of its buffer that were skipped
-    double total_seconds;
-    double last_seconds;
+    double total_seconds;           ///< in its run function
+    double last_seconds;            ///< in the latest run
 } mica_system_stats;
 
-/// What a system did; `MICA_UNKNOWN`. O(1).
+/// What a system did. Refuses: `MICA_UNKNOWN`, `MICA_INVALID` (no place for it). O(log(systems)).
 MICA_API mica_result mica_system_statistics(const mica_world *world, mica_system system, mica_system_stats *stats);
 
-/// Writes up to `capacity` systems in the order in which a tick runs them (each once, at its first place) and returns
-/// how many there are. O(systems).
+/// Writes up to `capacity` systems in the order in which the next tick runs them (each once, at its first place, the
+/// disabled ones too) and returns how many there are; -1: `MICA_OUT_OF_MEMORY`. Inside a system: the order of the
+/// running tick, without those removed meanwhile. O(systems).
 MICA_API int32_t mica_world_systems(mica_world *world, mica_system *systems, int32_t capacity);
 
-/// The plan of a tick as text, a line a stage, system and barrier, closed by zero, cut to `capacity`; returns the
-/// length without the cut. O(systems).
+/// The plan of the next tick (inside a system: of the running one) as text, a line a stage, system and barrier, closed
+/// by zero, cut to `capacity` bytes; returns the length without the cut. Empty if there are no systems, or with
+/// `MICA_OUT_OF_MEMORY`. `text` may be NULL if `capacity` is 0. O(systems).
+///
+///     stage update
+///       move
+///       barrier
+///       follow (disabled)
+///       barrier
 MICA_API size_t mica_world_plan(mica_world *world, char *text, size_t capacity);
 
-// Inside a system
+// Inside a system: in its start, run and stop functions, on the `run` they were called with. O(1) each.
 
-/// The world that is stepped. Its structural verbs are refused with `MICA_LOCKED` unless the system is exclusive.
+/// The world of the system. Its structural verbs are refused with `MICA_LOCKED` in the run function unless the system
+/// is exclusive, and so is `mica_world_step`. Other worlds may be used, and stepped.
 MICA_API mica_world *mica_run_world(const mica_run *run);
 
-/// The length of the tick in seconds.
+/// The length of the tick in seconds; 0 in a stop function.
 MICA_API float mica_delta_time(const mica_run *run);
 
 /// The number of ticks completed before this one.
 MICA_API uint64_t mica_run_tick(const mica_run *run);
 
-/// The stage this call belongs to.
+/// The stage this call belongs to; in a stop function the one that the system was added with.
 MICA_API mica_stage mica_run_stage(const mica_run *run);
 
 /// The system that runs.
 MICA_API mica_system mica_run_system(const mica_run *run);
 
-/// The system's command buffer, applied at the next barrier of the plan.
+/// The system's command buffer, applied at the next barrier of the plan; what a stop function records, when it
+/// returns. If it can be applied only in part (`MICA_OUT_OF_MEMORY`, `MICA_LIMIT`), the system has failed.
 MICA_API mica_commands *mica_run_commands(mica_run *run);
 
 /// The system's own value; NULL if it has none. `mica_run_state(run, T)` is a `T *`.
@@ -149,24 +186,34 @@ MICA_API void *mica_run_user(const mica_run *run);
 /// The system's `number`-th further query, from 0; NULL: `MICA_INVALID`.
 MICA_API mica_query *mica_run_query(mica_run *run, int32_t number);
 
-/// Ends the tick with an error: systems after this one do not run, commands not yet applied are dropped, the tick does
-/// not count. `code` is not `MICA_OK` (taken as `MICA_FAILED`); `text` is copied. The first failure of a tick counts.
+/// Ends the tick with an error once this function returns: systems after this one do not run, commands not yet applied
+/// are dropped, the tick does not count; what barriers applied stays. `code` is not `MICA_OK` (taken as `MICA_FAILED`,
+/// as are numbers that are no code); `text` is copied, up to 511 bytes of it. The first failure of a tick counts. In a
+/// stop function: drops what it recorded and sends the text to the log.
 MICA_API void mica_run_fail(mica_run *run, mica_result code, const char *text);
 
 // The clock
 
-/// Runs one tick of `delta_seconds`. Refuses: `MICA_LOCKED` (from inside a tick or a walk), `MICA_INVALID` (negative or
-/// not finite), `MICA_CYCLE`. A system's failure is returned with its code; the last error names the system. O(systems)
-/// and what they do.
-MICA_API mica_result mica_world_step(mica_world *world, float delta_seconds);
+/// Runs one tick of `delta_seconds`. Refuses: `MICA_LOCKED` (from inside a tick, a stop function or a walk),
+/// `MICA_INVALID` (negative or not finite), `MICA_OUT_OF_MEMORY` (for the plan). A system's failure is returned with its
+/// code; the last error names system, stage and tick. A system that leaves a walk open has failed (`MICA_LOCKED`).
+/// Whatever happens, all that it changed carries versions above those before, and later changes versions above its own.
+/// Allocates nothing unless systems were added or removed or what they do needs memory. O(systems) and what they do.
+MICA_API
+mica_result mica_world_step(mica_world *world, float delta_seconds);
 
-/// Adds real time to the clock and runs as many ticks of the fixed length as are due, up to the limit (time over it is
-/// dropped). Returns their number; on failure -1 - n, where n ticks were completed: as `mica_world_step`. The time of a
-/// failed tick stays due.
-MICA_API int32_t mica_world_advance(mica_world *world, double real_seconds);
+/// Adds real time to what is due and runs as many ticks of the fixed length as are due, each with this length. Due is
+/// the quotient of the two in double precision, cut to a whole number; time over `advance_tick_limit` ticks is dropped
+/// (no part of a tick stays then). Returns the number of ticks; on failure -1 - n, where n ticks were completed: as
+/// `mica_world_step`, `MICA_INVALID` (negative or not finite). A call that is refused adds no time; the time of a tick
+/// that failed, and of those after it, stays due.
+MICA_API
+int32_t mica_world_advance(mica_world *world, double real_seconds);
 
-/// How far the clock stands between the last tick and the next: 0 to below 1, for interpolation. O(1).
-MICA_API double mica_world_alpha(const mica_world *world);
+/// How far the clock stands between the last tick and the next: 0 to below 1, for interpolation. Just below 1 while a
+/// tick that failed is due. O(1).
+MICA_API
+double mica_world_alpha(const mica_world *world);
 
 /// The number of ticks completed. O(1).
 MICA_API uint64_t mica_world_tick(const mica_world *world);

@@ -1,0 +1,227 @@
+// A tick: runs the steps of the plan one after another, and applies commands at its barriers.
+//
+// Everything that a tick changes in the world is stamped with a version that is a function of the plan alone: the
+// step's base plus the place of the system or barrier in the plan. Systems that are added, removed, enabled or disabled
+// meanwhile change nothing of the running tick, so the plan and the flags it reads stand still.
+//
+// Invariants: world->running is set exactly while a function of a system runs; outside ticks the buffers of all systems
+// are empty; a tick that failed leaves no command behind and does not count. The error of a failed tick is set last, so
+// that nothing that happens while the tick is wound up hides it.
+#include "run/system.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "world/commands.h"
+#include "world/query.h"
+
+// Notes why the tick ends. The first reason counts.
+static void fail(mi_failure *failure, const mi_system *system, mica_stage stage, mica_result code, const char *text) {
+    if (failure->code != MICA_OK) {
+        return;
+    }
+    failure->code = code > MICA_OK && code < MICA_RESULT_COUNT ? code : MICA_FAILED;
+    failure->stage = stage;
+    snprintf(failure->system, sizeof(failure->system), "%s", system->order.name);
+    snprintf(failure->text, sizeof(failure->text), "%s", text != NULL ? text : "");
+}
+
+// A walk that was left open would lock the world for ever.
+static void close_walks(mica_world *world) {
+    world->walk_count = 0;
+    for (uint32_t i = 0; i < world->queries.count; i++) {
+        world->queries.data[i]->open_count = 0;
+    }
+}
+
+void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
+    if (system->functions[call] == NULL) {
+        return;
+    }
+    mica_world *world = run->world;
+    const uint32_t walk_count = world->walk_count;
+    world->running = run;
+    world->running_system = system->order.name;
+    world->running_locks = call == MI_CALL_RUN && !system->exclusive;
+    system->functions[call](run);
+    world->running = NULL;
+    world->running_system = NULL;
+    world->running_locks = false;
+    if (world->walk_count > walk_count) {
+        close_walks(world);
+        fail(run->failure, system, run->stage, MICA_LOCKED, "it left a walk open");
+    }
+}
+
+mica_result mi_systems_check_idle(const mi_systems *systems, const char *call) {
+    mica_world *world = systems->world;
+    if (world->running_system != NULL) {
+        return mi_fail(&world->log, MICA_LOCKED, call, "system \"{}\" is running", MI_TEXT(world->running_system));
+    }
+    if (systems->ticking || systems->stopping) {
+        return mi_fail_plain(&world->log, MICA_LOCKED, call, "a tick is running");
+    }
+    return mi_world_check_structure(world, call);
+}
+
+static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
+    if (!system->started) {
+        mi_system_call(system, MI_CALL_START, run);
+        if (run->failure->code != MICA_OK) {
+            return;
+        }
+        system->started = true;
+        systems->started.data[systems->started.count++] = system;
+    }
+    const uint64_t begin = mi_os_nanoseconds();
+    mi_system_call(system, MI_CALL_RUN, run);
+    system->last_nanoseconds = mi_os_nanoseconds() - begin;
+    system->total_nanoseconds += system->last_nanoseconds;
+    system->run_count++;
+}
+
+// Applies what the systems of the plan's steps from `first` up to `end` recorded.
+static void apply_commands(mi_systems *systems, uint32_t first, uint32_t end, mi_failure *failure) {
+    for (uint32_t i = first; i < end && failure->code == MICA_OK; i++) {
+        const mi_plan_step *step = &systems->plan.steps.data[i];
+        const mi_system *system = (const mi_system *)step->system;
+        if (mica_commands_count(system->commands) == 0) {
+            continue;
+        }
+        const mica_result result = mi_commands_apply(system->commands, "mica_world_step");
+        if (result != MICA_OK) {
+            char text[128];
+            snprintf(text, sizeof(text), "its commands could not be applied: %s", mica_result_text(result));
+            fail(failure, system, step->stage, result, text);
+        }
+    }
+}
+
+// Runs the plan, up to the first failure.
+static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
+    mica_world *world = systems->world;
+    const uint64_t base = world->store.version + 1;
+    const uint32_t step_count = systems->plan.steps.count;
+    uint32_t unapplied = 0; // the first step whose commands wait for a barrier
+    for (uint32_t i = 0; i < step_count && failure->code == MICA_OK; i++) {
+        const mi_plan_step *step = &systems->plan.steps.data[i];
+        world->store.version = base + i;
+        if (step->system == NULL) {
+            apply_commands(systems, unapplied, i, failure);
+            unapplied = i + 1;
+            continue;
+        }
+        mi_system *system = (mi_system *)(uintptr_t)step->system;
+        if (system->enabled) {
+            mica_run run = {.world = world,
+                            .system = system,
+                            .failure = failure,
+                            .stage = step->stage,
+                            .delta_seconds = delta_seconds,
+                            .tick = systems->tick};
+            run_system(systems, system, &run);
+        }
+    }
+    world->store.version = base + step_count;
+}
+
+static mica_result fail_tick(const mi_systems *systems, const mi_failure *failure) {
+    const mi_pieces pieces = mi_text_pieces(failure->text);
+    return mi_fail(&systems->world->log, failure->code, "mica_world_step",
+                   "system \"{}\" failed in stage \"{}\" of tick {}: {}{}{}", MI_TEXT(failure->system),
+                   MI_TEXT(systems->stages.data[failure->stage]), MI_UINT(systems->tick), MI_TEXT(pieces.first),
+                   MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
+}
+
+mica_result mica_world_step(mica_world *world, float delta_seconds) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    if (systems == NULL) {
+        return mica_last_result();
+    }
+    if (!isfinite(delta_seconds) || delta_seconds < 0) {
+        return mi_fail_plain(&world->log, MICA_INVALID, __func__, "the length of a tick is negative or not finite");
+    }
+    mica_result result = mi_systems_check_idle(systems, __func__);
+    if (result == MICA_OK) {
+        result = mi_systems_prepare(systems, __func__);
+    }
+    if (result != MICA_OK) {
+        return result;
+    }
+    for (uint32_t i = 0; i < systems->all.count; i++) {
+        systems->all.data[i]->enabled = systems->all.data[i]->enabled_next;
+    }
+    mi_failure failure = {0};
+    systems->ticking = true;
+    run_plan(systems, delta_seconds, &failure);
+    systems->ticking = false;
+    if (failure.code == MICA_OK) {
+        systems->tick++;
+        mi_systems_sweep(systems);
+        return MICA_OK;
+    }
+    for (uint32_t i = 0; i < systems->all.count; i++) {
+        mica_commands_clear(systems->all.data[i]->commands);
+    }
+    mi_systems_sweep(systems);
+    return fail_tick(systems, &failure);
+}
+
+// Inside a system
+
+mica_world *mica_run_world(const mica_run *run) {
+    return run->world;
+}
+
+float mica_delta_time(const mica_run *run) {
+    return run->delta_seconds;
+}
+
+uint64_t mica_run_tick(const mica_run *run) {
+    return run->tick;
+}
+
+mica_stage mica_run_stage(const mica_run *run) {
+    return run->stage;
+}
+
+mica_system mica_run_system(const mica_run *run) {
+    return (mica_system){run->system->id};
+}
+
+mica_commands *mica_run_commands(mica_run *run) {
+    return run->system->commands;
+}
+
+void *mica_run_state_of(mica_run *run) {
+    return run->system->state;
+}
+
+void *mica_run_user(const mica_run *run) {
+    return run->system->user;
+}
+
+mica_iter mica_run_begin(mica_run *run) {
+    if (run->system->query == NULL) {
+        mi_fail(&run->world->log, MICA_INVALID, __func__, "system \"{}\" has no query",
+                MI_TEXT(run->system->order.name));
+        return (mica_iter){0};
+    }
+    return mica_query_begin(run->system->query);
+}
+
+mica_query *mica_run_query(mica_run *run, int32_t number) {
+    const mi_system *system = run->system;
+    if (number < 0 || (uint32_t)number >= system->query_count) {
+        mi_fail(&run->world->log, MICA_INVALID, __func__, "system \"{}\" has no further query {}, but {} of them",
+                MI_TEXT(system->order.name), MI_INT(number), MI_UINT(system->query_count));
+        return NULL;
+    }
+    return system->queries[number];
+}
+
+void mica_run_fail(mica_run *run, mica_result code, const char *text) {
+    fail(run->failure, run->system, run->stage, code, text);
+}

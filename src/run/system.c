@@ -1,0 +1,666 @@
+// Systems of a world: stages, adding and removing, and what can be asked about them.
+//
+// What a caller asks for shows at once in what can be asked about systems (a removed one is not known any more); what
+// runs changes from the next tick on. A system that is removed during a tick therefore stays in `all`, marked, until
+// the tick has ended. Every other fallible step of adding one comes before the first change of `mi_systems`.
+//
+// Invariants: `all` ascends by id, so that a number is found by bisection; the names of those that are not removed
+// differ; the constraints between those have no cycle; no step of `plan` names a system that is gone unless plan_age is
+// MI_PLAN_VOID; `started` holds exactly the systems whose `started` is set.
+#include "run/system.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "store/value.h"
+#include "world/commands.h"
+
+static const char *const built_in_stages[MICA_STAGE_OWN] = {
+    [MICA_UPDATE] = "update",         [MICA_FIRST] = "first",     [MICA_INPUT] = "input",
+    [MICA_PRE_UPDATE] = "pre-update", [MICA_PHYSICS] = "physics", [MICA_POST_UPDATE] = "post-update",
+    [MICA_RESOLVE] = "resolve",       [MICA_LAST] = "last",       [MICA_EXTRACT] = "extract",
+};
+
+static const mica_stage built_in_order[MICA_STAGE_OWN] = {MICA_FIRST,   MICA_INPUT,   MICA_PRE_UPDATE,
+                                                          MICA_UPDATE,  MICA_PHYSICS, MICA_POST_UPDATE,
+                                                          MICA_RESOLVE, MICA_LAST,    MICA_EXTRACT};
+
+static const char extension_key;
+
+mi_pieces mi_text_pieces(const char *text) {
+    mi_pieces pieces = {.rest = text};
+    const size_t size = sizeof(pieces.first) - 1;
+    char *const places[] = {pieces.first, pieces.second};
+    for (size_t i = 0; i < 2; i++) {
+        const size_t length = strlen(pieces.rest);
+        memcpy(places[i], pieces.rest, length < size ? length : size);
+        pieces.rest += length < size ? length : size;
+    }
+    return pieces;
+}
+
+// The world's systems, made and ended with it
+
+static mi_system *find_by_name(const mi_systems *systems, const char *name) {
+    for (uint32_t i = 0; i < systems->all.count; i++) {
+        mi_system *system = systems->all.data[i];
+        if (!system->removed && strcmp(system->order.name, name) == 0) {
+            return system;
+        }
+    }
+    return NULL;
+}
+
+static void free_text(mi_heap *heap, const char *text) {
+    if (text != NULL) {
+        mi_heap_release_text(heap, MICA_MEMORY_SYSTEMS, (char *)(uintptr_t)text);
+    }
+}
+
+static void free_system(mica_world *world, mi_system *system) {
+    mi_heap *heap = &world->heap;
+    if (system->state != NULL) {
+        const mica_component_info *info = &system->state_type->info;
+        mi_value_destruct(system->state_type, &world->store.values, system->state, 1);
+        mi_heap_release(heap, MICA_MEMORY_SYSTEMS, system->state, info->size, info->align);
+    }
+    if (system->commands != NULL) {
+        mi_commands_destroy(system->commands);
+    }
+    mica_query_release(system->query);
+    for (uint32_t i = 0; i < system->query_count; i++) {
+        mica_query_release(system->queries[i]);
+    }
+    free_text(heap, system->order.name);
+    for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
+        free_text(heap, system->order.before[i]);
+        free_text(heap, system->order.after[i]);
+    }
+    mi_heap_release(heap, MICA_MEMORY_SYSTEMS, system, sizeof(*system), _Alignof(mi_system));
+}
+
+static void stop_system(mi_systems *systems, mi_system *system);
+
+// Ends all systems while the world is still whole: first all stop functions, in reverse order of start, then what they
+// own.
+static void stop_systems(mica_world *world, void *state) {
+    mi_systems *systems = state;
+    systems->stopping = true;
+    while (systems->started.count > 0) {
+        stop_system(systems, systems->started.data[systems->started.count - 1]);
+    }
+    systems->plan_age = MI_PLAN_VOID;
+    while (systems->all.count > 0) {
+        free_system(world, systems->all.data[--systems->all.count]);
+    }
+}
+
+static void free_systems(mica_world *world, void *state) {
+    mi_systems *systems = state;
+    mi_heap *heap = &world->heap;
+    for (uint32_t i = MICA_STAGE_OWN; i < systems->stages.count; i++) {
+        free_text(heap, systems->stages.data[i]);
+    }
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->all);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->started);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->described);
+    mi_plan_free(&systems->plan, heap);
+    mi_plan_free(&systems->next_plan, heap);
+    mi_heap_release(heap, MICA_MEMORY_SYSTEMS, systems, sizeof(*systems), _Alignof(mi_systems));
+}
+
+static const char *validate_systems(const mica_world *world, const void *state) {
+    const mi_systems *systems = state;
+    uint32_t started_count = 0;
+    uint32_t removed_count = 0;
+    for (uint32_t i = 0; i < systems->all.count; i++) {
+        const mi_system *system = systems->all.data[i];
+        if (i > 0 && systems->all.data[i - 1]->id >= system->id) {
+            return "systems: not in order of their numbers";
+        }
+        if (!system->removed && find_by_name(systems, system->order.name) != system) {
+            return "systems: two of one name";
+        }
+        if (!systems->ticking && world->running == NULL && mica_commands_count(system->commands) > 0) {
+            return "systems: commands wait outside ticks";
+        }
+        started_count += system->started;
+        removed_count += system->removed;
+    }
+    if (started_count != systems->started.count || systems->started.capacity < systems->all.count) {
+        return "systems: those that were started are counted wrongly";
+    }
+    if (removed_count != systems->removed_count) {
+        return "systems: those that were removed are counted wrongly";
+    }
+    return NULL;
+}
+
+mi_systems *mi_systems_find(const mica_world *world) {
+    return world == NULL ? NULL : mi_world_extension(world, &extension_key);
+}
+
+mi_systems *mi_systems_open(mica_world *world, const char *call) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "there is no world");
+        return NULL;
+    }
+    mi_systems *systems = mi_systems_find(world);
+    if (systems != NULL) {
+        return systems;
+    }
+    mi_heap *heap = &world->heap;
+    systems = mi_heap_allocate_zeroed(heap, MICA_MEMORY_SYSTEMS, sizeof(*systems), _Alignof(mi_systems));
+    if (systems == NULL) {
+        mi_fail_memory(&world->log, call, sizeof(*systems));
+        return NULL;
+    }
+    systems->world = world;
+    const mi_extension extension = {.key = &extension_key,
+                                    .state = systems,
+                                    .stop = stop_systems,
+                                    .destroy = free_systems,
+                                    .validate = validate_systems};
+    if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages, MICA_STAGE_OWN) ||
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order, MICA_STAGE_OWN) ||
+        !mi_world_add_extension(world, &extension)) {
+        free_systems(world, systems);
+        mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the systems of a world");
+        return NULL;
+    }
+    memcpy(systems->stages.data, built_in_stages, sizeof(built_in_stages));
+    memcpy(systems->stage_order.data, built_in_order, sizeof(built_in_order));
+    systems->stages.count = MICA_STAGE_OWN;
+    systems->stage_order.count = MICA_STAGE_OWN;
+    return systems;
+}
+
+// Stages
+
+const char *mica_stage_name(const mica_world *world, mica_stage stage) {
+    const mi_systems *systems = mi_systems_find(world);
+    const uint32_t count = systems != NULL ? systems->stages.count : MICA_STAGE_OWN;
+    if (world == NULL || stage < 0 || (uint32_t)stage >= count) {
+        mi_fail(world != NULL ? &world->log : NULL, MICA_UNKNOWN, __func__, "there is no stage {}", MI_INT(stage));
+        return NULL;
+    }
+    return systems != NULL ? systems->stages.data[stage] : built_in_stages[stage];
+}
+
+static mica_stage add_stage(mica_world *world, const char *name, mica_stage neighbour, uint32_t offset,
+                            const char *call) {
+    mi_systems *systems = mi_systems_open(world, call);
+    if (systems == NULL) {
+        return -1;
+    }
+    if (name == NULL || name[0] == 0) {
+        mi_fail_plain(&world->log, MICA_INVALID, call, "a stage needs a name");
+        return -1;
+    }
+    for (uint32_t i = 0; i < systems->stages.count; i++) {
+        if (strcmp(systems->stages.data[i], name) == 0) {
+            mi_fail(&world->log, MICA_EXISTS, call, "there is a stage \"{}\" already", MI_TEXT(name));
+            return -1;
+        }
+    }
+    if (neighbour < 0 || (uint32_t)neighbour >= systems->stages.count) {
+        mi_fail(&world->log, MICA_UNKNOWN, call, "stage \"{}\" is to stand beside stage {}, which there is not",
+                MI_TEXT(name), MI_INT(neighbour));
+        return -1;
+    }
+    mi_heap *heap = &world->heap;
+    const char *copy = mi_heap_copy_text(heap, MICA_MEMORY_SYSTEMS, name);
+    if (copy == NULL || !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages, (size_t)systems->stages.count + 1) ||
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order, (size_t)systems->stages.count + 1)) {
+        free_text(heap, copy);
+        mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for stage \"{}\"", MI_TEXT(name));
+        return -1;
+    }
+    uint32_t rank = 0;
+    while (systems->stage_order.data[rank] != neighbour) {
+        rank++;
+    }
+    rank += offset;
+    const mica_stage stage = (mica_stage)systems->stages.count;
+    mica_stage *place = systems->stage_order.data + rank;
+    memmove(place + 1, place, (systems->stage_order.count - rank) * sizeof(*place));
+    *place = stage;
+    systems->stage_order.count++;
+    systems->stages.data[systems->stages.count++] = copy;
+    return stage;
+}
+
+mica_stage mica_stage_add_before(mica_world *world, const char *name, mica_stage neighbour) {
+    return add_stage(world, name, neighbour, 0, __func__);
+}
+
+mica_stage mica_stage_add_after(mica_world *world, const char *name, mica_stage neighbour) {
+    return add_stage(world, name, neighbour, 1, __func__);
+}
+
+// Finding systems
+
+// NULL: MICA_UNKNOWN, set for `call`.
+static mi_system *resolve(const mica_world *world, mica_system handle, const char *call) {
+    const mi_systems *systems = mi_systems_find(world);
+    uint32_t low = 0;
+    uint32_t high = systems != NULL ? systems->all.count : 0;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        mi_system *system = systems->all.data[middle];
+        if (system->id == handle.id && !system->removed) {
+            return system;
+        }
+        if (system->id < handle.id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    mi_fail(world != NULL ? &world->log : NULL, MICA_UNKNOWN, call, "there is no system {}", MI_UINT(handle.id));
+    return NULL;
+}
+
+mica_system mica_system_find(const mica_world *world, const char *name) {
+    const mi_systems *systems = mi_systems_find(world);
+    const mi_system *system = systems != NULL && name != NULL ? find_by_name(systems, name) : NULL;
+    return (mica_system){system != NULL ? system->id : 0};
+}
+
+// The plan
+
+// Makes `next_plan` of all systems that are not removed. On failure `plan` is as it was.
+static mica_result make_next_plan(mi_systems *systems) {
+    mi_heap *heap = &systems->world->heap;
+    // `next_plan` may be what the next tick was to run; it is not any more if this fails.
+    systems->plan_age = systems->plan_age == MI_PLAN_CURRENT ? MI_PLAN_CURRENT : MI_PLAN_VOID;
+    if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->described, systems->all.count)) {
+        return MICA_OUT_OF_MEMORY;
+    }
+    systems->described.count = 0;
+    for (uint32_t i = 0; i < systems->all.count; i++) {
+        if (!systems->all.data[i]->removed) {
+            systems->described.data[systems->described.count++] = &systems->all.data[i]->order;
+        }
+    }
+    const mica_result result =
+        mi_plan_make(&systems->next_plan, heap, systems->stage_order.data, systems->stage_order.count,
+                     systems->described.data, systems->described.count);
+    if (result == MICA_OK) {
+        systems->plan_age = MI_PLAN_NEXT;
+    }
+    return result;
+}
+
+mica_result mi_systems_prepare(mi_systems *systems, const char *call) {
+    MI_ASSERT(!systems->ticking);
+    if (systems->plan_age == MI_PLAN_VOID) {
+        const mica_result result = make_next_plan(systems);
+        MI_ASSERT(result != MICA_CYCLE);
+        if (result != MICA_OK) {
+            return mi_fail_plain(&systems->world->log, result, call, "out of memory for the plan of a tick");
+        }
+    }
+    if (systems->plan_age == MI_PLAN_NEXT) {
+        const mi_plan swapped = systems->plan;
+        systems->plan = systems->next_plan;
+        systems->next_plan = swapped;
+        systems->plan_age = MI_PLAN_CURRENT;
+    }
+    return MICA_OK;
+}
+
+int32_t mica_world_systems(mica_world *world, mica_system *handles, int32_t capacity) {
+    mi_systems *systems = mi_systems_find(world);
+    if (systems == NULL) {
+        return 0;
+    }
+    if (!systems->ticking && mi_systems_prepare(systems, __func__) != MICA_OK) {
+        return -1;
+    }
+    systems->listing++;
+    int32_t count = 0;
+    for (uint32_t i = 0; i < systems->plan.steps.count; i++) {
+        mi_system *system = (mi_system *)(uintptr_t)systems->plan.steps.data[i].system;
+        if (system == NULL || system->removed || system->listing == systems->listing) {
+            continue;
+        }
+        system->listing = systems->listing;
+        if (count < capacity) {
+            handles[count] = (mica_system){system->id};
+        }
+        count++;
+    }
+    return count;
+}
+
+typedef struct plan_text {
+    char *text;
+    size_t capacity;
+    size_t length; // without the cut
+} plan_text;
+
+static void write_line(plan_text *out, const char *before, const char *name, const char *after) {
+    const char *const parts[] = {before, name, after, "\n"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        const size_t length = strlen(parts[i]);
+        if (out->length + 1 < out->capacity) {
+            const size_t room = out->capacity - 1 - out->length;
+            memcpy(out->text + out->length, parts[i], length < room ? length : room);
+        }
+        out->length += length;
+    }
+}
+
+size_t mica_world_plan(mica_world *world, char *text, size_t capacity) {
+    plan_text out = {text, capacity, 0};
+    mi_systems *systems = mi_systems_find(world);
+    if (systems != NULL && (systems->ticking || mi_systems_prepare(systems, __func__) == MICA_OK)) {
+        mica_stage stage = -1;
+        for (uint32_t i = 0; i < systems->plan.steps.count; i++) {
+            const mi_plan_step *step = &systems->plan.steps.data[i];
+            const mi_system *system = (const mi_system *)step->system;
+            if (step->stage != stage) {
+                stage = step->stage;
+                write_line(&out, "stage ", systems->stages.data[stage], "");
+            }
+            if (system == NULL) {
+                write_line(&out, "  barrier", "", "");
+            } else {
+                const bool enabled = systems->ticking ? system->enabled : system->enabled_next;
+                write_line(&out, "  ", system->order.name, enabled ? "" : " (disabled)");
+            }
+        }
+    }
+    if (capacity > 0) {
+        text[out.length < capacity ? out.length : capacity - 1] = 0;
+    }
+    return out.length;
+}
+
+// Adding
+
+static mica_result check_def(const mi_systems *systems, const mica_system_def *def, const char *call) {
+    const mica_log_handler *log = &systems->world->log;
+    if (def == NULL || def->name == NULL || def->name[0] == 0) {
+        return mi_fail_plain(log, MICA_INVALID, call, "a system needs a name");
+    }
+    if (def->run == NULL) {
+        return mi_fail(log, MICA_INVALID, call, "system \"{}\" has no function to run", MI_TEXT(def->name));
+    }
+    if (find_by_name(systems, def->name) != NULL) {
+        return mi_fail(log, MICA_EXISTS, call, "there is a system \"{}\" already", MI_TEXT(def->name));
+    }
+    if (def->also_count < 0 || def->also_count > MICA_SYSTEM_STAGE_MAX) {
+        return mi_fail(log, MICA_INVALID, call, "system \"{}\" has {} further stages, which is not 0 to {}",
+                       MI_TEXT(def->name), MI_INT(def->also_count), MI_INT(MICA_SYSTEM_STAGE_MAX));
+    }
+    if (def->query_count < 0 || def->query_count > MICA_SYSTEM_QUERY_MAX) {
+        return mi_fail(log, MICA_INVALID, call, "system \"{}\" has {} further queries, which is not 0 to {}",
+                       MI_TEXT(def->name), MI_INT(def->query_count), MI_INT(MICA_SYSTEM_QUERY_MAX));
+    }
+    return MICA_OK;
+}
+
+static mica_result add_places(const mi_systems *systems, mi_system *system, const mica_system_def *def,
+                              const char *call) {
+    const mica_log_handler *log = &systems->world->log;
+    mi_plan_system *order = &system->order;
+    order->places[order->place_count++] = (mica_system_place){def->stage, def->priority};
+    for (int32_t i = 0; i < def->also_count; i++) {
+        order->places[order->place_count++] = def->also[i];
+    }
+    for (uint32_t i = 0; i < order->place_count; i++) {
+        const mica_stage stage = order->places[i].stage;
+        if (stage < 0 || (uint32_t)stage >= systems->stages.count) {
+            return mi_fail(log, MICA_INVALID, call, "system \"{}\" names stage {}, which there is not",
+                           MI_TEXT(def->name), MI_INT(stage));
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (order->places[k].stage == stage) {
+                return mi_fail(log, MICA_INVALID, call, "system \"{}\" names stage \"{}\" twice", MI_TEXT(def->name),
+                               MI_TEXT(systems->stages.data[stage]));
+            }
+        }
+    }
+    return MICA_OK;
+}
+
+static mica_result add_texts(mica_world *world, mi_system *system, const mica_system_def *def, const char *call) {
+    mi_heap *heap = &world->heap;
+    bool complete = (system->order.name = mi_heap_copy_text(heap, MICA_MEMORY_SYSTEMS, def->name)) != NULL;
+    for (int32_t i = 0; complete && i < MICA_SYSTEM_ORDER_MAX && def->before[i] != NULL; i++) {
+        system->order.before[i] = mi_heap_copy_text(heap, MICA_MEMORY_SYSTEMS, def->before[i]);
+        complete = system->order.before[i] != NULL;
+    }
+    for (int32_t i = 0; complete && i < MICA_SYSTEM_ORDER_MAX && def->after[i] != NULL; i++) {
+        system->order.after[i] = mi_heap_copy_text(heap, MICA_MEMORY_SYSTEMS, def->after[i]);
+        complete = system->order.after[i] != NULL;
+    }
+    return complete ? MICA_OK
+                    : mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the names of system \"{}\"",
+                              MI_TEXT(def->name));
+}
+
+static int32_t count_terms(const mica_term *terms) {
+    int32_t count = 0;
+    while (count < MICA_TERM_MAX && terms[count].use != MICA_USE_NONE) {
+        count++;
+    }
+    return count;
+}
+
+// The queries' own errors stand as they are: they name the term.
+static mica_result add_queries(mica_world *world, mi_system *system, const mica_system_def *def) {
+    const int32_t term_count = count_terms(def->query);
+    if (term_count > 0 && (system->query = mica_query_create(world, def->query, term_count)) == NULL) {
+        return mica_last_result();
+    }
+    for (int32_t i = 0; i < def->query_count; i++) {
+        const mica_term *terms = def->queries[i].terms;
+        mica_query *query = mica_query_create(world, terms, count_terms(terms));
+        if (query == NULL) {
+            return mica_last_result();
+        }
+        system->queries[system->query_count++] = query;
+    }
+    system->exclusive = def->exclusive || (system->query == NULL && system->query_count == 0);
+    return MICA_OK;
+}
+
+static mica_result add_state(mica_world *world, mi_system *system, const mica_system_def *def, const char *call) {
+    if (def->state == NULL) {
+        return MICA_OK;
+    }
+    const mica_component component = mica_world_register(world, def->state);
+    const mi_type *type = component != 0 ? mi_world_type(world, component, call) : NULL;
+    if (type == NULL) {
+        return mica_last_result();
+    }
+    if (type->info.size == 0) {
+        return mi_fail(&world->log, MICA_NO_VALUE, call, "the state of system \"{}\" is to be a {}, which is a tag",
+                       MI_TEXT(def->name), MI_TEXT(type->info.name));
+    }
+    void *state = mi_heap_allocate(&world->heap, MICA_MEMORY_SYSTEMS, type->info.size, type->info.align);
+    if (state == NULL || !mi_value_construct(type, &world->store.values, state, 1)) {
+        mi_heap_release(&world->heap, MICA_MEMORY_SYSTEMS, state, type->info.size, type->info.align);
+        return mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "the state of system \"{}\" could not be constructed",
+                       MI_TEXT(def->name));
+    }
+    system->state_type = type;
+    system->state = state;
+    return MICA_OK;
+}
+
+static mica_result fail_cycle(const mi_systems *systems, const char *name, const char *call) {
+    char text[512] = "";
+    size_t length = 0;
+    const uint32_t count = systems->next_plan.cycle.count;
+    for (uint32_t i = 0; i <= count && length < sizeof(text); i++) {
+        length += (size_t)snprintf(text + length, sizeof(text) - length, i == 0 ? "\"%s\"" : " before \"%s\"",
+                                   systems->next_plan.cycle.data[i % count]->name);
+    }
+    const mi_pieces pieces = mi_text_pieces(text);
+    return mi_fail(&systems->world->log, MICA_CYCLE, call, "system \"{}\" would have to run before itself: {}{}{}",
+                   MI_TEXT(name), MI_TEXT(pieces.first), MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
+}
+
+// Takes a complete system in, as the last step of adding it.
+static mica_result enter(mi_systems *systems, mi_system *system, const char *call) {
+    mica_world *world = systems->world;
+    mi_heap *heap = &world->heap;
+    mica_result result = MICA_OUT_OF_MEMORY;
+    if (systems->last_id == UINT32_MAX) {
+        return mi_fail_plain(&world->log, MICA_LIMIT, call, "the numbers of systems are used up");
+    }
+    if (MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->all, (size_t)systems->all.count + 1) &&
+        MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->started, (size_t)systems->all.count + 1)) {
+        systems->all.data[systems->all.count++] = system;
+        result = make_next_plan(systems);
+        if (result == MICA_OK) {
+            system->id = ++systems->last_id;
+            return MICA_OK;
+        }
+        systems->all.count--;
+    }
+    return result == MICA_CYCLE
+               ? fail_cycle(systems, system->order.name, call)
+               : mi_fail(&world->log, result, call, "out of memory for system \"{}\"", MI_TEXT(system->order.name));
+}
+
+mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
+    static const char call[] = "mica_system_add";
+    mi_systems *systems = mi_systems_open(world, call);
+    if (systems == NULL || check_def(systems, def, call) != MICA_OK) {
+        return (mica_system){0};
+    }
+    mi_system *system =
+        mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_SYSTEMS, sizeof(*system), _Alignof(mi_system));
+    if (system == NULL) {
+        mi_fail_memory(&world->log, call, sizeof(*system));
+        return (mica_system){0};
+    }
+    system->functions[MI_CALL_START] = def->start;
+    system->functions[MI_CALL_RUN] = def->run;
+    system->functions[MI_CALL_STOP] = def->stop;
+    system->user = def->user;
+    system->enabled_next = !def->disabled;
+    if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
+        add_queries(world, system, def) != MICA_OK || (system->commands = mi_commands_create(world, true)) == NULL ||
+        add_state(world, system, def, call) != MICA_OK || enter(systems, system, call) != MICA_OK) {
+        free_system(world, system);
+        return (mica_system){0};
+    }
+    return (mica_system){system->id};
+}
+
+// Removing
+
+static void stop_system(mi_systems *systems, mi_system *system) {
+    if (!system->started) {
+        return;
+    }
+    uint32_t place = systems->started.count;
+    while (systems->started.data[--place] != system) {
+    }
+    systems->started.count--;
+    memmove(systems->started.data + place, systems->started.data + place + 1,
+            (systems->started.count - place) * sizeof(*systems->started.data));
+    system->started = false;
+
+    mica_world *world = systems->world;
+    mi_failure failure = {0};
+    mica_run run = {.world = world,
+                    .system = system,
+                    .failure = &failure,
+                    .stage = system->order.places[0].stage,
+                    .tick = systems->tick};
+    mi_system_call(system, MI_CALL_STOP, &run);
+    if (failure.code == MICA_OK && mica_commands_count(system->commands) > 0) {
+        failure.code = mi_commands_apply(system->commands, "mica_system_remove");
+        snprintf(failure.text, sizeof(failure.text), "its commands could not be applied");
+    }
+    if (failure.code != MICA_OK) {
+        mi_log(&world->log, MICA_LOG_WARNING, "system \"%s\" failed when it was stopped: %s", system->order.name,
+               failure.text);
+    }
+}
+
+void mi_systems_sweep(mi_systems *systems) {
+    MI_ASSERT(!systems->ticking);
+    systems->stopping = true;
+    // A stop function may remove further ones.
+    while (systems->removed_count > 0) {
+        uint32_t place = 0;
+        while (!systems->all.data[place]->removed) {
+            place++;
+        }
+        mi_system *system = systems->all.data[place];
+        stop_system(systems, system);
+        // The array may have grown meanwhile, but only at its end, and nobody else takes systems out.
+        systems->all.count--;
+        memmove(systems->all.data + place, systems->all.data + place + 1,
+                (systems->all.count - place) * sizeof(*systems->all.data));
+        systems->removed_count--;
+        free_system(systems->world, system);
+    }
+    systems->stopping = false;
+}
+
+mica_result mica_system_remove(mica_world *world, mica_system handle) {
+    mi_system *system = resolve(world, handle, __func__);
+    if (system == NULL) {
+        return MICA_UNKNOWN;
+    }
+    mi_systems *systems = mi_systems_find(world);
+    const bool now = !systems->ticking && !systems->stopping;
+    if (now && mi_world_check_structure(world, __func__) != MICA_OK) {
+        return MICA_LOCKED;
+    }
+    system->removed = true;
+    systems->removed_count++;
+    systems->plan_age = MI_PLAN_VOID;
+    if (now) {
+        mi_systems_sweep(systems);
+    }
+    return MICA_OK;
+}
+
+// The rest
+
+mica_result mica_system_enable(mica_world *world, mica_system handle, bool enabled) {
+    mi_system *system = resolve(world, handle, __func__);
+    if (system == NULL) {
+        return MICA_UNKNOWN;
+    }
+    system->enabled_next = enabled;
+    return MICA_OK;
+}
+
+void *mica_system_state(mica_world *world, mica_system handle) {
+    const mi_system *system = resolve(world, handle, __func__);
+    return system != NULL ? system->state : NULL;
+}
+
+mica_result mica_system_statistics(const mica_world *world, mica_system handle, mica_system_stats *stats) {
+    const mi_system *system = resolve(world, handle, __func__);
+    if (system == NULL) {
+        return MICA_UNKNOWN;
+    }
+    if (stats == NULL) {
+        return mi_fail_plain(&world->log, MICA_INVALID, __func__, "there is no place for the statistics");
+    }
+    const mica_commands_stats commands = mica_commands_statistics(system->commands);
+    *stats = (mica_system_stats){.name = system->order.name,
+                                 .stage = system->order.places[0].stage,
+                                 .enabled = system->enabled_next,
+                                 .run_count = system->run_count,
+                                 .command_count = commands.applied_count,
+                                 .command_skipped_count = commands.skipped_count,
+                                 .total_seconds = (double)system->total_nanoseconds * 1e-9,
+                                 .last_seconds = (double)system->last_nanoseconds * 1e-9};
+    return MICA_OK;
+}

@@ -1,0 +1,99 @@
+// The systems of a world, as registration, ticks and the clock share them.
+#pragma once
+
+#include "run/plan.h"
+#include "world/world.h"
+
+typedef struct mi_system {
+    mi_plan_system order; // first: a plan's steps lead back to the system
+    uint32_t id;
+    void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
+    void *user;
+    mica_query *query; // NULL: none
+    uint32_t query_count;
+    mica_query *queries[MICA_SYSTEM_QUERY_MAX];
+    mica_commands *commands;
+    const mi_type *state_type; // NULL: no state
+    void *state;
+    bool exclusive;
+    bool enabled; // in the running tick
+    bool enabled_next;
+    bool started;
+    bool removed;     // from the next tick on
+    uint32_t listing; // the last mica_world_systems that named it
+    uint64_t run_count;
+    uint64_t total_nanoseconds;
+    uint64_t last_nanoseconds;
+} mi_system;
+
+typedef enum mi_call { MI_CALL_START, MI_CALL_RUN, MI_CALL_STOP } mi_call;
+
+// Why a tick ends early.
+typedef struct mi_failure {
+    mica_result code; // MICA_OK: it does not
+    mica_stage stage;
+    char system[96]; // names and texts are copied: the system may be gone when the failure is said
+    char text[512];
+} mi_failure;
+
+typedef enum mi_plan_age {
+    MI_PLAN_CURRENT, // `plan` is what the next tick runs
+    MI_PLAN_NEXT,    // `next_plan` is
+    MI_PLAN_VOID     // neither is
+} mi_plan_age;
+
+// A call into a system. It lives on the stack of the step.
+struct mica_run {
+    mica_world *world;
+    mi_system *system;
+    mi_failure *failure;
+    mica_stage stage;
+    float delta_seconds;
+    uint64_t tick;
+};
+
+typedef struct mi_systems {
+    mica_world *world;
+    MI_ARRAY(mi_system *) all;     // ascending by id; those removed during a tick stay until it ends
+    MI_ARRAY(mi_system *) started; // in order of start; has room for all
+    MI_ARRAY(const char *) stages; // names by stage
+    MI_ARRAY(mica_stage) stage_order;
+    MI_ARRAY(const mi_plan_system *) described; // room for what plans are made of
+    mi_plan plan;                               // of the running tick, or of the last one
+    mi_plan next_plan;
+    mi_plan_age plan_age;
+    uint32_t last_id;
+    uint32_t removed_count; // in `all`
+    uint32_t listing;       // grows with each mica_world_systems
+    bool ticking;
+    bool stopping;      // stop functions run
+    uint64_t tick;      // ticks completed
+    double due_seconds; // real time that no tick has used yet
+} mi_systems;
+
+// The systems of a world; NULL: it has none yet.
+mi_systems *mi_systems_find(const mica_world *world);
+// As mi_systems_find, made on first use. NULL: MICA_OUT_OF_MEMORY, or MICA_INVALID for no world; set for `call`.
+mi_systems *mi_systems_open(mica_world *world, const char *call);
+
+// Makes sure that `plan` is what the next tick runs. Not during a tick. MICA_OUT_OF_MEMORY, set for `call`.
+mica_result mi_systems_prepare(mi_systems *systems, const char *call);
+
+// Takes the systems that were removed during a tick out, and runs their stop functions. Not during a tick.
+void mi_systems_sweep(mi_systems *systems);
+
+// Calls one of a system's functions with the world set up for it; does nothing if the system does not have it. Walks
+// that the function left open are closed, and that is a failure.
+void mi_system_call(mi_system *system, mi_call call, mica_run *run);
+
+// MICA_OK, or MICA_LOCKED set for `call`: from inside a tick, a stop function, or a walk.
+mica_result mi_systems_check_idle(const mi_systems *systems, const char *call);
+
+// An error's argument holds 95 bytes. A longer text goes as three arguments that follow each other.
+typedef struct mi_pieces {
+    char first[96];
+    char second[96];
+    const char *rest;
+} mi_pieces;
+
+mi_pieces mi_text_pieces(const char *text);
