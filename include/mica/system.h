@@ -71,10 +71,10 @@ typedef struct mica_system_place {
 
 /// A system. Zero is the default everywhere but for `name` and `run`. Texts are copied.
 ///
-/// `start` and `stop` are called with the system's run as `run` is, and may use the world's structural verbs. `start` is
-/// called in a tick, right before the first `run`; if it fails, the tick fails, and `start` is called again in the next
-/// one. `stop` is called outside ticks, for systems that were started, disabled ones included;
-/// a system without `start` counts as started when it first runs. What `stop` records is applied when it returns.
+/// `start` and `stop` are called with the system's run as `run` is, and may use the world's structural verbs. `start`
+/// is called in a tick, right before the first `run`; if it fails, the tick fails, and `start` is called again in the
+/// next one. `stop` is called outside ticks, for systems that were started, disabled ones included; a system without
+/// `start` counts as started when it first runs. What `stop` records is applied when it returns.
 typedef struct mica_system_def {
     const char *name; ///< unique in the world
     void (*run)(mica_run *run);
@@ -195,8 +195,8 @@ MICA_API void mica_run_fail(mica_run *run, mica_result code, const char *text);
 // The clock
 
 /// Runs one tick of `delta_seconds`. Refuses: `MICA_LOCKED` (from inside a tick, a stop function or a walk),
-/// `MICA_INVALID` (negative or not finite), `MICA_OUT_OF_MEMORY` (for the plan). A system's failure is returned with its
-/// code; the last error names system, stage and tick. A system that leaves a walk open has failed (`MICA_LOCKED`).
+/// `MICA_INVALID` (negative or not finite), `MICA_OUT_OF_MEMORY` (for the plan). A system's failure is returned with
+/// its code; the last error names system, stage and tick. A system that leaves a walk open has failed (`MICA_LOCKED`).
 /// Whatever happens, all that it changed carries versions above those before, and later changes versions above its own.
 /// Allocates nothing unless systems were added or removed or what they do needs memory. O(systems) and what they do.
 MICA_API

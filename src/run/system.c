@@ -471,6 +471,13 @@ static mica_result add_queries(mica_world *world, mi_system *system, const mica_
     return MICA_OK;
 }
 
+static mica_result add_commands(mica_world *world, mi_system *system, const mica_system_def *def, const char *call) {
+    system->commands = mi_commands_create(world, true);
+    return system->commands != NULL ? MICA_OK
+                                    : mi_fail(&world->log, MICA_OUT_OF_MEMORY, call,
+                                              "out of memory for the commands of system \"{}\"", MI_TEXT(def->name));
+}
+
 static mica_result add_state(mica_world *world, mi_system *system, const mica_system_def *def, const char *call) {
     if (def->state == NULL) {
         return MICA_OK;
@@ -549,7 +556,7 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->user = def->user;
     system->enabled_next = !def->disabled;
     if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
-        add_queries(world, system, def) != MICA_OK || (system->commands = mi_commands_create(world, true)) == NULL ||
+        add_queries(world, system, def) != MICA_OK || add_commands(world, system, def, call) != MICA_OK ||
         add_state(world, system, def, call) != MICA_OK || enter(systems, system, call) != MICA_OK) {
         free_system(world, system);
         return (mica_system){0};

@@ -117,8 +117,10 @@ void mica_iter_end(mica_iter *iter) {
                         sizeof(mica_entity));
         iter->scratch = NULL;
     }
-    query->open_count--;
-    world->walk_count--;
+    if (query->open_count > 0) { // a walk that a system left open was closed when the system returned
+        query->open_count--;
+        world->walk_count--;
+    }
     if (world->walk_count == 0 && world->running == NULL && world->walk_commands != NULL &&
         mica_commands_count(world->walk_commands) > 0) {
         mi_commands_apply(world->walk_commands, "mica_iter_end");
