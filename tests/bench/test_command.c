@@ -18,11 +18,16 @@ static int64_t fake_clock(void) {
     return clock_now += 2000000;
 }
 
+// Each loop may be slower than those before, so that all samples but the first are dropped.
+static int64_t calibration_growth;
+static int64_t calibration_last;
+
 static int64_t fake_calibrate(void) {
-    return 1000;
+    return calibration_last += calibration_growth;
 }
 
 static bench_session fake_session(bool quick) {
+    calibration_last = 1000;
     return (bench_session){
         .clock = fake_clock,
         .calibrate = fake_calibrate,
@@ -158,6 +163,16 @@ static void quick_takes_fewer_samples(void **context) {
     assert_int_equal(run_count, 1 + 2);
 }
 
+static void too_few_kept_samples_are_owned_up_to(void **context) {
+    (void)context;
+    calibration_growth = 40; // two loops a sample of a row without a limit: from the second sample on over a tenth
+    const outcome result = RUN("clear");
+    calibration_growth = 0;
+    assert_int_equal(result.exit_code, 0);
+    assert_non_null(strstr(result.err, "clear, tables, n = 1000: only 1 samples"));
+    assert_null(strstr(RUN("clear").err, "only"));
+}
+
 static void a_failed_check_exits_with_one_after_the_rows_behind_it(void **context) {
     (void)context;
     const outcome result = RUN("broken/check", "broken/none");
@@ -262,6 +277,7 @@ int main(void) {
         cmocka_unit_test(a_row_is_printed_with_its_figures_aligned_under_the_headings),
         cmocka_unit_test(a_row_without_a_limit_shows_dashes),
         cmocka_unit_test(quick_takes_fewer_samples),
+        cmocka_unit_test(too_few_kept_samples_are_owned_up_to),
         cmocka_unit_test(a_failed_check_exits_with_one_after_the_rows_behind_it),
         cmocka_unit_test(a_failed_set_up_exits_with_one_and_says_so),
         cmocka_unit_test(wrong_usage_exits_with_two_and_names_the_culprit),
