@@ -341,7 +341,7 @@ static bool read_name(const expression *evaluation, mi_constant_lookup lookup, c
 
 // Reads a value, or what can stand in front of one. `is_value` says which.
 static bool read_operand(expression *evaluation, mi_constant_lookup lookup, const void *context, bool *is_value) {
-    constant value;
+    constant value = {0};
     bool read;
     *is_value = true;
     switch (evaluation->lexer->token.kind) {

@@ -27,9 +27,9 @@ typedef struct mi_store {
     mi_chunk *chunks;     // by chunk id; 0 is never used
     uint32_t chunk_count; // ids ever used, id 0 included
     uint32_t chunk_capacity;
-    uint32_t chunk_free;         // first free id, 0: none
-    mi_region *region;           // NULL until the first row
-    uint8_t *outgrown; // what the chunk that grew last left behind: a value that a caller passes may lie in it
+    uint32_t chunk_free; // first free id, 0: none
+    mi_region *region;   // NULL until the first row
+    uint8_t *outgrown;   // what the chunk that grew last left behind: a value that a caller passes may lie in it
     MI_ARRAY(mi_table *) tables; // by id; NULL where a table was dropped
     MI_ARRAY(mi_table *)
     ordered; // all but the root; the first sorted_count in canonical order, the rest not in place yet
