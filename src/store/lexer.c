@@ -155,9 +155,13 @@ void mi_text_excerpt(const char *text, uint32_t offset, char excerpt[MI_EXCERPT_
             return;
         }
         excerpt[length++] = is_space(*from) ? ' ' : *from;
-        if (offset > 0 && *from == ';') {
+        if (offset > 0 && *from == ';' && length > 1) {
             break;
         }
     }
     excerpt[length] = '\0';
+}
+
+void mi_text_excerpt_at_difference(const char *text, uint32_t offset, char excerpt[MI_EXCERPT_SIZE]) {
+    mi_text_excerpt(text, strlen(text) < MI_EXCERPT_SIZE ? 0 : offset, excerpt);
 }

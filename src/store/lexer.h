@@ -39,8 +39,8 @@ typedef struct mi_text_fault {
     uint32_t bytes;     // sizes that disagree: what the fields add up to; 0: the reason is another
 } mi_text_fault;
 
-// Bytes of an excerpt, closing zero included.
-#define MI_EXCERPT_SIZE 64
+// Bytes of an excerpt, closing zero included: as many as an error keeps of a text.
+#define MI_EXCERPT_SIZE 96
 
 // Starts at the first token. `text` has at most MI_TEXT_MAX bytes.
 void mi_lexer_start(mi_lexer *lexer, const char *text);
@@ -56,5 +56,8 @@ bool mi_lexer_fault(const mi_lexer *lexer, mi_text_fault *fault, const char *rea
 // Otherwise `offset` is where the first different token starts in `a`, and `other_offset` in `b`.
 bool mi_texts_equal(const char *a, const char *b, uint32_t *offset, uint32_t *other_offset);
 
-// What stands in a text at an offset, as one line: up to the end of the declaration or as much as fits.
+// What stands in a text at an offset, as one line: the whole text from 0 on, otherwise up to the end of the
+// declaration; or as much as fits.
 void mi_text_excerpt(const char *text, uint32_t offset, char excerpt[MI_EXCERPT_SIZE]);
+// All of a text that differs from another at an offset, or if it is too long what stands at the difference.
+void mi_text_excerpt_at_difference(const char *text, uint32_t offset, char excerpt[MI_EXCERPT_SIZE]);

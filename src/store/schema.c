@@ -215,10 +215,9 @@ static bool agrees_in_text(mi_heap *heap, const mi_type *type, const mica_type *
     case MI_DISAGREE:
         break;
     }
-    mi_text_excerpt(type->fields, known_offset, refusal->excerpts[0]);
-    mi_text_excerpt(descriptor->fields, declared_offset, refusal->excerpts[1]);
-    return mi_refuse(refusal, MICA_MISMATCH,
-                     "\"{}\" is known with other fields: they differ where it has \"{}\" and is declared with \"{}\"",
+    mi_text_excerpt_at_difference(type->fields, known_offset, refusal->excerpts[0]);
+    mi_text_excerpt_at_difference(descriptor->fields, declared_offset, refusal->excerpts[1]);
+    return mi_refuse(refusal, MICA_MISMATCH, "\"{}\" is known with the fields \"{}\" and declared with \"{}\"",
                      MI_TEXT(descriptor->name), MI_TEXT(refusal->excerpts[0]), MI_TEXT(refusal->excerpts[1]));
 }
 
