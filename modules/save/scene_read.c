@@ -11,11 +11,11 @@
 #include <string.h>
 
 // An entity field to be filled in.
-typedef struct fixup {
+typedef struct pending_field {
     int32_t position;
     mica_component component;
     mi_entity_field field;
-} fixup;
+} pending_field;
 
 typedef struct id_place {
     int64_t id;
@@ -33,7 +33,7 @@ typedef struct scene_reader {
     int32_t entity_count;
     mica_entity *entities; // by position
     id_place *places;      // ascending by id
-    fixup *fixups;
+    pending_field *fixups;
     size_t fixup_count;
     size_t fixup_capacity;
     int32_t position;         // of the entity being read
@@ -55,7 +55,7 @@ static bool add_fixup(void *user, const mi_entity_field *field) {
     scene_reader *reader = user;
     if (reader->fixup_count == reader->fixup_capacity) {
         const size_t capacity = reader->fixup_capacity == 0 ? 64 : reader->fixup_capacity * 2;
-        fixup *grown = realloc(reader->fixups, capacity * sizeof(fixup));
+        pending_field *grown = realloc(reader->fixups, capacity * sizeof(pending_field));
         if (grown == NULL) {
             return false;
         }
@@ -63,7 +63,7 @@ static bool add_fixup(void *user, const mi_entity_field *field) {
         reader->fixup_capacity = capacity;
     }
     reader->fixups[reader->fixup_count++] =
-        (fixup){.position = reader->position, .component = reader->component, .field = *field};
+        (pending_field){.position = reader->position, .component = reader->component, .field = *field};
     return true;
 }
 
@@ -275,7 +275,7 @@ static mica_result read_entity(scene_reader *reader, json_t *entity) {
 
 // Entity fields and links
 
-static mica_result refuse_id(scene_reader *reader, const fixup *fixup) {
+static mica_result refuse_id(scene_reader *reader, const pending_field *fixup) {
     return mi_save_refuse(reader->report, MICA_FORMAT, "/entities/%d/components/%s: no entity of the file has id %lld",
                           fixup->position, mica_schema_info(reader->schema, fixup->component)->name,
                           (long long)fixup->field.id);
@@ -291,7 +291,7 @@ static mica_result connect(scene_reader *reader) {
     int32_t link_count = 0;
     mica_result result = MICA_OK;
     for (size_t i = 0; result == MICA_OK && i < reader->fixup_count; i++) {
-        const fixup *fixup = &reader->fixups[i];
+        const pending_field *fixup = &reader->fixups[i];
         const mica_entity target = entity_of(reader, fixup->field.id);
         const mica_entity entity = reader->entities[fixup->position];
         if (mica_entity_is_null(target)) {
