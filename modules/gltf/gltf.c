@@ -66,10 +66,7 @@ static uint32_t components_of(const mi_gltf_node *node) {
 }
 
 static void fill_in(const mi_gltf_document *document, const mi_gltf_node *node, run_values *values, int32_t row) {
-    mica_transform *transform = &values->transforms[row];
-    memcpy(transform->position, node->translation, sizeof transform->position);
-    memcpy(transform->rotation, node->rotation, sizeof transform->rotation);
-    memcpy(transform->scale, node->scale, sizeof transform->scale);
+    values->transforms[row] = node->pose;
     values->names[row].text = node->name;
     for (mi_gltf_kind kind = 0; kind < MI_GLTF_KIND_COUNT; kind++) {
         mica_mesh_ref *reference = &values->references[kind][row];

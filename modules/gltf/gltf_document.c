@@ -9,7 +9,6 @@
 
 #include "gltf_document.h"
 
-#include "gltf_matrix.h"
 #include "gltf_source.h"
 
 #include <float.h>
@@ -30,6 +29,9 @@ static const size_t HASH_SEED = 0x6D696361;
 
 // A quaternion is made one of unit length silently if it is as far from it as rounding takes it.
 static const double UNIT_TOLERANCE = 1e-3;
+
+// A pose stands for a matrix silently if no element differs by more than this part of the largest one.
+static const double MATRIX_TOLERANCE = 1e-5;
 
 struct mi_gltf_text {
     struct mi_gltf_text *next;
@@ -377,31 +379,47 @@ static mica_result read_numbers(reader *of, const json_t *value, mi_gltf_place p
     return MICA_OK;
 }
 
+// Reads three numbers; those that are there stay if `value` is NULL.
+static mica_result read_vector(reader *of, const json_t *value, mi_gltf_place place, float vector[3]) {
+    double numbers[3];
+    if (!value) {
+        return MICA_OK;
+    }
+    mica_result result = read_numbers(of, value, place, 3, numbers);
+    for (int32_t i = 0; i < 3 && result == MICA_OK; i++) {
+        vector[i] = (float)numbers[i];
+    }
+    return result;
+}
+
 // How a warning names a node.
 static const char *name_of_node(const mi_gltf_node *node, char buffer[MI_GLTF_QUOTE_SIZE]) {
     return node->name ? mi_gltf_quote(buffer, node->name) : "the node";
 }
 
-static mica_result read_rotation(reader *of, const json_t *value, mi_gltf_place place, const mi_gltf_node *node,
-                                 double rotation[4]) {
-    mica_result result = read_numbers(of, value, place, 4, rotation);
+static mica_result read_rotation(reader *of, const json_t *value, mi_gltf_place place, mi_gltf_node *node) {
+    double numbers[4];
+    if (!value) {
+        return MICA_OK;
+    }
+    mica_result result = read_numbers(of, value, place, 4, numbers);
     if (result != MICA_OK) {
         return result;
     }
     double largest = 0;
     for (int32_t i = 0; i < 4; i++) {
-        largest = fmax(largest, fabs(rotation[i]));
+        largest = fmax(largest, fabs(numbers[i]));
     }
     if (largest == 0) {
         return mi_gltf_refuse_at(of->report, MICA_FORMAT, place, "a unit quaternion is expected, found zero");
     }
     double length = 0;
     for (int32_t i = 0; i < 4; i++) {
-        length += rotation[i] / largest * (rotation[i] / largest);
+        length += numbers[i] / largest * (numbers[i] / largest);
     }
     length = largest * sqrt(length);
     for (int32_t i = 0; i < 4; i++) {
-        rotation[i] /= length;
+        node->pose.rotation[i] = (float)(numbers[i] / length);
     }
     if (fabs(length - 1) > UNIT_TOLERANCE) {
         char quote[MI_GLTF_QUOTE_SIZE];
@@ -412,68 +430,68 @@ static mica_result read_rotation(reader *of, const json_t *value, mi_gltf_place 
     return MICA_OK;
 }
 
-static mica_result read_matrix(reader *of, const json_t *value, mi_gltf_place place, const mi_gltf_node *node,
-                               mi_gltf_pose *pose) {
-    double matrix[16];
-    mica_result result = read_numbers(of, value, place, 16, matrix);
+static bool gives_matrix(const mica_transform *pose, const float matrix[16]) {
+    float given[16];
+    double largest = 0;
+    double difference = 0;
+    mica_transform_matrix(pose, given);
+    for (int32_t i = 0; i < 12; i++) {
+        largest = fmax(largest, fabs((double)matrix[i]));
+        difference = fmax(difference, fabs((double)given[i] - (double)matrix[i]));
+    }
+    return difference <= MATRIX_TOLERANCE * largest;
+}
+
+static mica_result read_matrix(reader *of, const json_t *value, mi_gltf_place place, mi_gltf_node *node) {
+    double numbers[16];
+    float matrix[16];
+    mica_result result = read_numbers(of, value, place, 16, numbers);
     if (result != MICA_OK) {
         return result;
     }
-    for (size_t i = 3; i < 16; i += 4) {
-        double expected = i == 15;
-        if (matrix[i] != expected) {
+    for (size_t i = 0; i < 16; i++) {
+        matrix[i] = (float)numbers[i];
+        if (i % 4 == 3 && numbers[i] != (i == 15)) {
             return refuse_value(of, element_of(place, i), i == 15 ? "1 in the last row" : "0 in the last row",
                                 json_array_get(value, i));
         }
     }
-    if (!mi_gltf_pose_from_matrix(matrix, pose)) {
+    const bool exact = mica_transform_from_matrix(matrix, &node->pose);
+    for (int32_t i = 0; i < 3; i++) {
+        if (!(fabsf(node->pose.scale[i]) <= FLT_MAX)) {
+            return mi_gltf_refuse_at(of->report, MICA_FORMAT, place, "a scale that a 32-bit float holds is expected");
+        }
+    }
+    if (!exact || !gives_matrix(&node->pose, matrix)) {
         char quote[MI_GLTF_QUOTE_SIZE];
         mi_gltf_warn_at(of->report, place,
                         "the matrix of %s has shear; the nearest translation, rotation and scale are taken",
                         name_of_node(node, quote));
     }
-    for (int32_t i = 0; i < 3; i++) {
-        if (!(fabs(pose->scale[i]) <= FLT_MAX)) {
-            return mi_gltf_refuse_at(of->report, MICA_FORMAT, place, "a scale that a 32-bit float holds is expected");
-        }
-    }
     return MICA_OK;
 }
 
 static mica_result read_pose(reader *of, const json_t *value, size_t index, mi_gltf_node *node) {
-    mi_gltf_pose pose = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
     const json_t *matrix = json_object_get(value, "matrix");
     const json_t *translation = json_object_get(value, "translation");
     const json_t *rotation = json_object_get(value, "rotation");
     const json_t *scale = json_object_get(value, "scale");
-    mica_result result = MICA_OK;
+    node->pose = (mica_transform)MICA_TRANSFORM_IDENTITY;
     if (matrix && (translation || rotation || scale)) {
         return mi_gltf_refuse_at(of->report, MICA_FORMAT, member_of("nodes", index, "matrix"),
                                  "either a matrix or translation, rotation and scale are expected, found both");
     }
     if (matrix) {
-        result = read_matrix(of, matrix, member_of("nodes", index, "matrix"), node, &pose);
+        return read_matrix(of, matrix, member_of("nodes", index, "matrix"), node);
     }
-    if (translation) {
-        result = read_numbers(of, translation, member_of("nodes", index, "translation"), 3, pose.translation);
+    mica_result result = read_vector(of, translation, member_of("nodes", index, "translation"), node->pose.position);
+    if (result == MICA_OK) {
+        result = read_rotation(of, rotation, member_of("nodes", index, "rotation"), node);
     }
-    if (result == MICA_OK && rotation) {
-        result = read_rotation(of, rotation, member_of("nodes", index, "rotation"), node, pose.rotation);
+    if (result == MICA_OK) {
+        result = read_vector(of, scale, member_of("nodes", index, "scale"), node->pose.scale);
     }
-    if (result == MICA_OK && scale) {
-        result = read_numbers(of, scale, member_of("nodes", index, "scale"), 3, pose.scale);
-    }
-    if (result != MICA_OK) {
-        return result;
-    }
-    for (int32_t i = 0; i < 3; i++) {
-        node->translation[i] = (float)pose.translation[i];
-        node->scale[i] = (float)pose.scale[i];
-    }
-    for (int32_t i = 0; i < 4; i++) {
-        node->rotation[i] = (float)pose.rotation[i];
-    }
-    return MICA_OK;
+    return result;
 }
 
 // The value by which a node refers to an object of a kind, if it does.

@@ -3,6 +3,8 @@
 
 #include "gltf_report.h"
 
+#include <mica/transform.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +24,8 @@ typedef struct mi_gltf_node {
     int32_t first_child; // Where its children begin in the document's `children`.
     int32_t child_count;
     int32_t references[MI_GLTF_KIND_COUNT]; // Index of the object of each kind; -1: none.
-    float translation[3];
-    float rotation[4]; // A unit quaternion x, y, z, w.
-    float scale[3];
-    bool shown; // Belongs to the scene that the file shows.
+    mica_transform pose;                    // Local, finite, with a rotation of length 1.
+    bool shown;                             // Belongs to the scene that the file shows.
 } mi_gltf_node;
 
 // The names of the meshes, cameras, skins or lights, by index; NULL where one has none.

@@ -65,11 +65,11 @@ static inline void gltf_check_document(const mi_gltf_document *document) {
         }
         float length = 0;
         for (int32_t k = 0; k < 4; k++) {
-            length += node->rotation[k] * node->rotation[k];
+            length += node->pose.rotation[k] * node->pose.rotation[k];
         }
         assert_true(fabsf(length - 1) < 1e-5F);
         for (int32_t k = 0; k < 3; k++) {
-            assert_true(isfinite(node->translation[k]) && isfinite(node->scale[k]));
+            assert_true(isfinite(node->pose.position[k]) && isfinite(node->pose.scale[k]));
         }
     }
     free(place);

@@ -54,10 +54,10 @@ static void binary_and_text_give_the_same_nodes(void **state) {
         assert_null(a->name);
         assert_null(b->name);
         assert_int_equal(a->parent, b->parent);
-        assert_memory_equal(a->rotation, b->rotation, sizeof a->rotation);
+        assert_memory_equal(a->pose.rotation, b->pose.rotation, sizeof a->pose.rotation);
         assert_memory_equal(a->references, b->references, sizeof a->references);
     }
-    expect_floats(fixture.document.nodes[0].rotation, (float[]){-0.70710678F, 0, 0, 0.70710678F}, 4);
+    expect_floats(fixture.document.nodes[0].pose.rotation, (float[]){-0.70710678F, 0, 0, 0.70710678F}, 4);
     assert_int_equal(fixture.document.nodes[1].references[MI_GLTF_MESH], 0);
     assert_string_equal(fixture.document.names[MI_GLTF_MESH].names[0], "Mesh");
     gltf_release(&binary);
@@ -180,9 +180,9 @@ static void a_bare_node_is_the_identity(void **state) {
     assert_null(node->name);
     assert_int_equal(node->parent, -1);
     assert_true(node->shown);
-    expect_floats(node->translation, (float[]){0, 0, 0}, 3);
-    expect_floats(node->rotation, (float[]){0, 0, 0, 1}, 4);
-    expect_floats(node->scale, (float[]){1, 1, 1}, 3);
+    expect_floats(node->pose.position, (float[]){0, 0, 0}, 3);
+    expect_floats(node->pose.rotation, (float[]){0, 0, 0, 1}, 4);
+    expect_floats(node->pose.scale, (float[]){1, 1, 1}, 3);
     for (mi_gltf_kind kind = 0; kind < MI_GLTF_KIND_COUNT; kind++) {
         assert_int_equal(node->references[kind], -1);
     }
@@ -193,9 +193,9 @@ static void poses_are_read_as_written(void **state) {
     expect_success("{" ASSET
                    ",\"nodes\":[{\"translation\":[1,2.5,-3e2],\"rotation\":[0,0.6,0,-0.8],\"scale\":[2,0,-1]}]}");
     const mi_gltf_node *node = &fixture.document.nodes[0];
-    expect_floats(node->translation, (float[]){1, 2.5F, -300}, 3);
-    expect_floats(node->rotation, (float[]){0, 0.6F, 0, -0.8F}, 4);
-    expect_floats(node->scale, (float[]){2, 0, -1}, 3);
+    expect_floats(node->pose.position, (float[]){1, 2.5F, -300}, 3);
+    expect_floats(node->pose.rotation, (float[]){0, 0.6F, 0, -0.8F}, 4);
+    expect_floats(node->pose.scale, (float[]){2, 0, -1}, 3);
     assert_int_equal(fixture.warning_count, 0);
 }
 
@@ -203,8 +203,8 @@ static void a_quaternion_of_another_length_is_scaled_with_a_warning(void **state
     (void)state;
     expect_success("{" ASSET
                    ",\"nodes\":[{\"name\":\"arm\",\"rotation\":[0,3e-300,0,4e-300]},{\"rotation\":[0,0,0,1.0001]}]}");
-    expect_floats(fixture.document.nodes[0].rotation, (float[]){0, 0.6F, 0, 0.8F}, 4);
-    expect_floats(fixture.document.nodes[1].rotation, (float[]){0, 0, 0, 1}, 4);
+    expect_floats(fixture.document.nodes[0].pose.rotation, (float[]){0, 0.6F, 0, 0.8F}, 4);
+    expect_floats(fixture.document.nodes[1].pose.rotation, (float[]){0, 0, 0, 1}, 4);
     assert_int_equal(fixture.warning_count, 1);
     expect_warning(0, "t: /nodes/0/rotation: a unit quaternion is expected; the rotation of \"arm\" has length 5e-300 "
                       "and is scaled");
@@ -214,9 +214,9 @@ static void a_mirroring_matrix_gives_a_negative_scale(void **state) {
     (void)state;
     expect_success("{" ASSET ",\"nodes\":[{\"matrix\":[-2,0,0,0, 0,3,0,0, 0,0,4,0, 5,6,7,1]}]}");
     const mi_gltf_node *node = &fixture.document.nodes[0];
-    expect_floats(node->translation, (float[]){5, 6, 7}, 3);
-    expect_floats(node->rotation, (float[]){0, 0, 0, 1}, 4);
-    expect_floats(node->scale, (float[]){-2, 3, 4}, 3);
+    expect_floats(node->pose.position, (float[]){5, 6, 7}, 3);
+    expect_floats(node->pose.rotation, (float[]){0, 0, 0, 1}, 4);
+    expect_floats(node->pose.scale, (float[]){-2, 3, 4}, 3);
     assert_int_equal(fixture.warning_count, 0);
 }
 
