@@ -274,11 +274,12 @@ static mica_result check_version(reader *of, const json_t *asset, const char *na
 
 static mica_result read_asset(reader *of) {
     const json_t *asset = json_object_get(of->root, "asset");
-    // In glTF 1.0 the asset may be missing, and lists are objects.
-    if (!asset &&
+    // In glTF 1.0 the asset and its version may be missing, and lists are objects.
+    if (!json_object_get(asset, "version") &&
         (json_is_object(json_object_get(of->root, "nodes")) || json_is_object(json_object_get(of->root, "scenes")))) {
-        return mi_gltf_refuse_at(of->report, MICA_UNSUPPORTED, root_member("asset"),
-                                 "missing as only glTF 1.0 allows, which is not supported; glTF 2.0 is expected");
+        return mi_gltf_refuse_at(
+            of->report, MICA_UNSUPPORTED, root_member("asset"),
+            "no version is given, as only glTF 1.0 allows, which is not supported; glTF 2.0 is expected");
     }
     if (!json_is_object(asset)) {
         return refuse_value(of, root_member("asset"), "an object", asset);

@@ -454,8 +454,12 @@ static void other_versions_are_refused_by_name(void **state) {
          "t: /asset/version: glTF 4294967298.0 is not supported; glTF 2.0 is expected"},
         {"{\"asset\":{\"version\":\"2.1\",\"minVersion\":\"2.1\"}}",
          "t: /asset/minVersion: glTF 2.1 is not supported; glTF 2.0 is expected"},
-        {"{\"nodes\":{\"a\":{}}}", "t: /asset: missing as only glTF 1.0 allows, which is not supported; glTF 2.0 is "
-                                   "expected"},
+        {"{\"nodes\":{\"a\":{}}}",
+         "t: /asset: no version is given, as only glTF 1.0 allows, which is not supported; glTF "
+         "2.0 is expected"},
+        {"{\"asset\":{},\"scenes\":{}}",
+         "t: /asset: no version is given, as only glTF 1.0 allows, which is not supported; "
+         "glTF 2.0 is expected"},
     };
     EXPECT_FAULTS(faults, MICA_UNSUPPORTED);
 }
