@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 jobs=$(nproc)
 status=0
 
-check_format() { scripts/list-sources.sh | xargs -r clang-format --dry-run -Werror; }
+check_format() { scripts/list-sources.sh | xargs clang-format --dry-run -Werror; }
 
 check_cppcheck() {
     # Each width of the handle is a configuration of its own, so the defines are given and others not tried.
@@ -22,7 +22,7 @@ check_tidy() {
     scripts/configure.sh clang || return 1
     # One file a run: with several, clang-tidy 14 loses sight of va_start. Its error stream counts what it leaves out.
     scripts/list-sources.sh | grep -E '^(src|modules|tools|bench|examples)/.*\.c$' |
-        xargs -r -n 1 -P "$jobs" clang-tidy --quiet --warnings-as-errors='*' -p build/clang 2>build/tidy-errors.log ||
+        xargs -n 1 -P "$jobs" clang-tidy --quiet --warnings-as-errors='*' -p build/clang 2>build/tidy-errors.log ||
         { grep -v 'warnings\? generated\.$' build/tidy-errors.log; return 1; }
 }
 
