@@ -96,5 +96,4 @@ inline mica_result mica_destroy_subtree(mica_commands *to, mica_entity root) {
 /// Makes a child a root and keeps its world pose.
 #define mica_unparent(TO, CHILD) mica_set_parent_to((TO), (CHILD), MICA_NULL, MICA_POSE_WORLD)
 /// Links many at once: `mica_entity_set_parent_many`.
-#define mica_set_parent_many(WORLD, CHILDREN, PARENTS, COUNT) \
-    mica_entity_set_parent_many((WORLD), (CHILDREN), (PARENTS), (COUNT))
+#define mica_set_parent_many(WORLD, ...) mica_entity_set_parent_many((WORLD), __VA_ARGS__)

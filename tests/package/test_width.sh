@@ -11,7 +11,7 @@ refuse_link() {
     shift
     for library in "$MICA_BINARY_DIR/libmica.a" "$MICA_BINARY_DIR/libmica.so"; do
         if "$MICA_C_COMPILER" -std=c11 "${flags[@]}" "$include" "$@" "$sources/first_world.c" -o "$work/program" \
-            "$library" -pthread >"$work/log" 2>&1; then
+            "$library" -pthread -lm >"$work/log" 2>&1; then
             fail "a program for other handles ($*) links with $library"
         fi
         grep -q "undefined reference to .$name'" "$work/log" || { cat "$work/log" >&2; fail "the linker does not name $name"; }

@@ -1,0 +1,655 @@
+// ChildOf: the value on the child's row, and the records of node.h that mirror it.
+//
+// Invariants: a living entity whose ChildOf names a parent has a record with that parent, and no other entity has one;
+// the parent is alive; there is no cycle. Linking makes sure of all memory before it changes anything. Destroying needs
+// none but for one thing: the children of a destroyed root lose ChildOf, which moves their rows. Where that memory is
+// not there the child stays as an orphan: its ChildOf names null, which everywhere means a root. Records decide, values
+// follow.
+#include "scene/hierarchy.h"
+
+#include "world/commands.h"
+
+static const char extension_key;
+
+mi_hierarchy *mi_hierarchy_find(const mica_world *world) {
+    return (mi_hierarchy *)mi_world_extension(world, &extension_key);
+}
+
+static void destroy_hierarchy(mica_world *world, void *state) {
+    mi_hierarchy *hierarchy = (mi_hierarchy *)state;
+    mi_nodes_free(&hierarchy->nodes, &world->heap);
+    MI_FREE(&world->heap, MICA_MEMORY_RELATIONS, &hierarchy->branches);
+    MI_FREE(&world->heap, MICA_MEMORY_RELATIONS, &hierarchy->matrices);
+    mi_heap_release(&world->heap, MICA_MEMORY_RELATIONS, hierarchy, sizeof(*hierarchy), _Alignof(mi_hierarchy));
+}
+
+// Values
+
+static mi_table *table_of(const mi_store *store, mica_entity entity) {
+    return mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity)));
+}
+
+static mica_child_of *value_of(const mica_world *world, const mi_hierarchy *hierarchy, uint32_t index, void **column) {
+    return (mica_child_of *)mi_hierarchy_value(world, index, hierarchy->child_of, sizeof(mica_child_of), column);
+}
+
+static void write_parent(mica_world *world, const mi_hierarchy *hierarchy, uint32_t index, mica_entity parent) {
+    void *column = NULL;
+    mica_child_of *value = value_of(world, hierarchy, index, &column);
+    MI_ASSERT(value != NULL);
+    value->parent = parent;
+    mi_column_mark(column, world->store.version);
+}
+
+static bool is_orphan(const mica_world *world, const mi_hierarchy *hierarchy, uint32_t index) {
+    void *column = NULL;
+    const mi_node *node = mi_nodes_find(&hierarchy->nodes, index);
+    return (node == NULL || node->parent == 0) && value_of(world, hierarchy, index, &column) != NULL;
+}
+
+// Gives the entity ChildOf with this value, or replaces the value.
+static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_entity parent,
+                             const char *call) {
+    const uint32_t index = mica_entity_index(child);
+    mi_table *from = table_of(&world->store, child);
+    if (mi_table_has(from, hierarchy->child_of)) {
+        hierarchy->orphan_count -= is_orphan(world, hierarchy, index);
+        write_parent(world, hierarchy, index, parent);
+        return MICA_OK;
+    }
+    mi_table *to = mi_store_table_with(&world->store, from, hierarchy->child_of);
+    if (to == NULL) {
+        return mi_world_fail_store(world, call);
+    }
+    const mica_child_of value = {.parent = parent};
+    const mi_change change = {.component = hierarchy->child_of, .value = &value};
+    return mi_world_change(world, child, to, &change, 1, call);
+}
+
+static mica_result take_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, const char *call) {
+    mi_table *to = mi_store_table_without(&world->store, table_of(&world->store, child), hierarchy->child_of);
+    if (to == NULL) {
+        return mi_world_fail_store(world, call);
+    }
+    const bool orphan = is_orphan(world, hierarchy, mica_entity_index(child));
+    const mica_result result = mi_world_change(world, child, to, NULL, 0, call);
+    hierarchy->orphan_count -= result == MICA_OK && orphan;
+    return result;
+}
+
+// As take_value for an entity that has a parent, without memory if need be: then it becomes an orphan. Sets no error.
+static void give_up_value(mica_world *world, mi_hierarchy *hierarchy, uint32_t index, const char *call) {
+    mi_store *store = &world->store;
+    const mica_entity child = mi_slots_handle(&store->slots, index);
+    mi_table *to = mi_store_table_without(store, table_of(store, child), hierarchy->child_of);
+    const bool has_room = to != NULL && (to == mi_store_root(store) || mi_store_open_rows(store, to, 1));
+    if (!has_room || mi_world_change(world, child, to, NULL, 0, call) != MICA_OK) {
+        write_parent(world, hierarchy, index, MICA_NULL);
+        hierarchy->orphan_count++;
+    }
+}
+
+// Linking
+
+static mica_result fail_corrupt(const mica_world *world, mica_entity entity, const char *call) {
+    return mi_fail(&world->log, MICA_CYCLE, call, "the ancestors of {} never end: the hierarchy is corrupt",
+                   MI_ENTITY(entity));
+}
+
+// Refuses a parent that is the child or below it.
+static mica_result check_cycle(const mica_world *world, const mi_hierarchy *hierarchy, mica_entity child,
+                               mica_entity parent, const char *call) {
+    const uint32_t child_index = mica_entity_index(child);
+    const mi_node *node = mi_nodes_find(&hierarchy->nodes, child_index);
+    if (child_index == mica_entity_index(parent)) {
+        return mi_fail(&world->log, MICA_CYCLE, call, "{} cannot be its own parent", MI_ENTITY(child));
+    }
+    if (node == NULL || node->child_count == 0) {
+        return MICA_OK;
+    }
+    uint32_t steps = 0;
+    for (const mi_node *at = mi_nodes_find(&hierarchy->nodes, mica_entity_index(parent)); at != NULL && at->parent != 0;
+         at = mi_nodes_at(&hierarchy->nodes, at->parent)) {
+        if (at->parent == child_index) {
+            return mi_fail(&world->log, MICA_CYCLE, call, "{} cannot be the parent of {}: it is below it",
+                           MI_ENTITY(parent), MI_ENTITY(child));
+        }
+        if (steps++ > world->store.slots.alive) {
+            return fail_corrupt(world, parent, call);
+        }
+    }
+    return MICA_OK;
+}
+
+// What keeps the pose of a child in the world when it goes from one parent to another (slot indices, 0: none).
+static mi_rebase rebase_between(const mica_world *world, const mi_hierarchy *hierarchy, mica_entity child,
+                                uint32_t old_parent, uint32_t new_parent) {
+    mi_matrix by = mi_matrix_identity();
+    if (old_parent != new_parent) {
+        by = mi_transform_chain(world, hierarchy, old_parent);
+        const mi_matrix to = mi_transform_chain(world, hierarchy, new_parent);
+        mi_matrix inverse;
+        if (mi_matrix_inverse(&to, &inverse)) {
+            by = mi_matrix_product(&inverse, &by);
+        } else {
+            by = mi_matrix_identity();
+            mi_log(
+                &world->log, MICA_LOG_WARNING,
+                "entity %u:%u keeps its local pose: its new parent is scaled to nothing, so no pose below it can stay "
+                "where it is in the world",
+                (unsigned)mica_entity_index(child), (unsigned)mica_entity_generation(child));
+        }
+    }
+    return mi_rebase_make(&by);
+}
+
+static uint32_t parent_index(const mi_hierarchy *hierarchy, uint32_t index) {
+    const mi_node *node = mi_nodes_find(&hierarchy->nodes, index);
+    return node == NULL ? 0 : node->parent;
+}
+
+static mica_result unlink_child(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_pose pose,
+                                const char *call) {
+    const uint32_t index = mica_entity_index(child);
+    void *column = NULL;
+    if (value_of(world, hierarchy, index, &column) == NULL) {
+        return MICA_OK;
+    }
+    const uint32_t parent = parent_index(hierarchy, index);
+    const mica_result result = take_value(world, hierarchy, child, call);
+    if (result != MICA_OK || parent == 0) {
+        return result;
+    }
+    if (pose == MICA_POSE_WORLD) {
+        const mi_rebase rebase = rebase_between(world, hierarchy, child, parent, 0);
+        mi_transform_rebase(world, hierarchy, index, &rebase);
+    }
+    mi_nodes_link(&hierarchy->nodes, index, 0);
+    return MICA_OK;
+}
+
+static mica_result fail_nodes(const mica_world *world, const char *call) {
+    return mi_fail_memory(&world->log, call, sizeof(mi_node) * MI_NODE_PAGE_SIZE);
+}
+
+static mica_result link_child(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_entity parent,
+                              mica_pose pose, const char *call) {
+    const uint32_t index = mica_entity_index(child);
+    const uint32_t above = mica_entity_index(parent);
+    const uint32_t old_parent = parent_index(hierarchy, index);
+    if (old_parent == above) {
+        return MICA_OK;
+    }
+    mica_result result = check_cycle(world, hierarchy, child, parent, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (!mi_nodes_reserve(&hierarchy->nodes, &world->heap, index) ||
+        !mi_nodes_reserve(&hierarchy->nodes, &world->heap, above)) {
+        return fail_nodes(world, call);
+    }
+    result = put_value(world, hierarchy, child, parent, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (pose == MICA_POSE_WORLD) {
+        const mi_rebase rebase = rebase_between(world, hierarchy, child, old_parent, above);
+        mi_transform_rebase(world, hierarchy, index, &rebase);
+    }
+    mi_nodes_link(&hierarchy->nodes, index, above);
+    return MICA_OK;
+}
+
+static mica_result set_parent(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_entity parent,
+                              uint32_t flags, const char *call) {
+    if (flags > MICA_POSE_WORLD) {
+        return mi_fail(&world->log, MICA_INVALID, call, "{} is no mica_pose", MI_UINT(flags));
+    }
+    if (mica_entity_is_null(parent)) {
+        return unlink_child(world, hierarchy, child, (mica_pose)flags, call);
+    }
+    uint32_t location = 0;
+    if (!mi_slots_resolve(&world->store.slots, parent, &location)) {
+        return mi_fail(&world->log, MICA_STALE, call, "{} cannot be the parent of {}: it is not alive",
+                       MI_ENTITY(parent), MI_ENTITY(child));
+    }
+    return link_child(world, hierarchy, child, parent, (mica_pose)flags, call);
+}
+
+// The relation's functions
+
+static mica_result relation_link(mica_world *world, mica_entity entity, const void *value, uint32_t flags,
+                                 const char *call) {
+    const mica_entity parent = value == NULL ? MICA_NULL : ((const mica_child_of *)value)->parent;
+    return set_parent(world, mi_hierarchy_find(world), entity, parent, flags, call);
+}
+
+static mica_result relation_unlink(mica_world *world, mica_entity entity, uint32_t flags, const char *call) {
+    return set_parent(world, mi_hierarchy_find(world), entity, MICA_NULL, flags, call);
+}
+
+static void relation_release(mica_world *world, mica_entity entity) {
+    mi_hierarchy *hierarchy = mi_hierarchy_find(world);
+    const uint32_t index = mica_entity_index(entity);
+    hierarchy->orphan_count -= hierarchy->orphan_count > 0 && is_orphan(world, hierarchy, index);
+    const mi_node *node = mi_nodes_find(&hierarchy->nodes, index);
+    if (node == NULL || (node->parent == 0 && node->child_count == 0)) {
+        return;
+    }
+    if (node->child_count > 0) {
+        const mi_matrix own = mi_transform_own(world, index);
+        const mi_rebase rebase = mi_rebase_make(&own);
+        const uint32_t parent = node->parent;
+        const mica_entity handle = parent == 0 ? MICA_NULL : mi_slots_handle(&world->store.slots, parent);
+        for (uint32_t child = node->first_child; child != 0; child = mi_nodes_at(&hierarchy->nodes, child)->next) {
+            mi_transform_rebase(world, hierarchy, child, &rebase);
+            if (parent == 0) {
+                give_up_value(world, hierarchy, child, "mica_entity_destroy");
+            } else {
+                write_parent(world, hierarchy, child, handle);
+            }
+        }
+    }
+    mi_nodes_lift_children(&hierarchy->nodes, index);
+}
+
+// Always takes the first leaf below `entity`, so that every list is used up from its front.
+static mica_result relation_destroy_subtree(mica_world *world, mica_entity entity, const char *call) {
+    (void)call;
+    const mi_hierarchy *hierarchy = mi_hierarchy_find(world);
+    const uint32_t root = mica_entity_index(entity);
+    for (uint32_t at = root;;) {
+        const mi_node *node = mi_nodes_find(&hierarchy->nodes, at);
+        if (node != NULL && node->child_count > 0) {
+            at = node->first_child;
+            continue;
+        }
+        const uint32_t parent = node == NULL ? 0 : node->parent;
+        mi_world_unmake(world, mi_slots_handle(&world->store.slots, at));
+        if (at == root) {
+            return MICA_OK;
+        }
+        at = parent;
+    }
+}
+
+static void relation_clear(mica_world *world) {
+    mi_hierarchy *hierarchy = mi_hierarchy_find(world);
+    mi_nodes_clear(&hierarchy->nodes, &world->heap);
+    hierarchy->orphan_count = 0;
+}
+
+// Validation: each row's value against the records.
+
+static const char *validate_row(const mica_world *world, const mi_hierarchy *hierarchy, mica_entity entity,
+                                mica_entity parent, uint32_t *orphans) {
+    uint32_t location = 0;
+    if (mica_entity_is_null(parent)) {
+        (*orphans)++;
+    } else if (!mi_slots_resolve(&world->store.slots, parent, &location)) {
+        return "hierarchy: a parent is not alive";
+    }
+    return parent_index(hierarchy, mica_entity_index(entity)) == mica_entity_index(parent)
+               ? NULL
+               : "hierarchy: ChildOf and the list of children disagree";
+}
+
+static const char *validate_hierarchy(const mica_world *world, const void *state) {
+    const mi_hierarchy *hierarchy = (const mi_hierarchy *)state;
+    const char *fault = mi_nodes_validate(&hierarchy->nodes);
+    uint32_t orphans = 0;
+    uint32_t rows = 0;
+    for (uint32_t id = 0; fault == NULL && id < world->store.tables.count; id++) {
+        const mi_table *table = world->store.tables.data[id];
+        if (table == NULL || !mi_table_has(table, hierarchy->child_of)) {
+            continue;
+        }
+        rows += table->row_count;
+        for (uint32_t row = 0; fault == NULL && row < table->row_count; row++) {
+            const uint32_t location = mi_store_location(table, row);
+            const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(&world->store, location);
+            const mica_child_of *value = (const mica_child_of *)mi_store_value(
+                &world->store, table, location, hierarchy->child_of, sizeof(mica_child_of));
+            fault = validate_row(world, hierarchy, entities[mi_row_of(location)], value->parent, &orphans);
+        }
+    }
+    if (fault == NULL && (orphans != hierarchy->orphan_count || rows != hierarchy->nodes.linked_count + orphans)) {
+        fault = "hierarchy: the counts of children disagree";
+    }
+    return fault;
+}
+
+bool mica_child_of_attach(mica_world *world) {
+    mi_hierarchy *hierarchy = mi_hierarchy_find(world);
+    if (hierarchy == NULL) {
+        hierarchy = (mi_hierarchy *)mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_RELATIONS, sizeof(*hierarchy),
+                                                            _Alignof(mi_hierarchy));
+        if (hierarchy == NULL) {
+            return false;
+        }
+        const mi_extension extension = {
+            .key = &extension_key, .state = hierarchy, .validate = validate_hierarchy, .destroy = destroy_hierarchy};
+        if (!mi_world_add_extension(world, &extension)) {
+            destroy_hierarchy(world, hierarchy);
+            return false;
+        }
+    }
+    hierarchy->child_of = mica_world_register(world, mica_type_of(mica_child_of));
+    const mi_relation relation = {.component = hierarchy->child_of,
+                                  .link = relation_link,
+                                  .unlink = relation_unlink,
+                                  .release = relation_release,
+                                  .destroy_subtree = relation_destroy_subtree,
+                                  .clear = relation_clear};
+    return hierarchy->child_of != 0 && mi_world_add_relation(world, &relation);
+}
+
+// The hierarchy of a world that is about to be linked in; NULL with the error set.
+static mi_hierarchy *ensure(mica_world *world, const char *call) {
+    const mica_component child_of = mica_world_component(world, mica_type_of(mica_child_of));
+    const mi_type *type = child_of == 0 ? NULL : mi_world_type(world, child_of, call);
+    return type == NULL || mi_world_attach(world, type, call) != MICA_OK ? NULL : mi_hierarchy_find(world);
+}
+
+// Verbs
+
+mica_result mica_entity_set_parent(mica_world *world, mica_entity child, mica_entity parent, mica_pose pose) {
+    static const char call[] = "mica_entity_set_parent";
+    uint32_t location = 0;
+    mica_result result = mi_world_check_structure(world, call);
+    if (result == MICA_OK) {
+        result = mi_world_resolve(world, child, &location, call);
+    }
+    if (result != MICA_OK) {
+        return result;
+    }
+    mi_hierarchy *hierarchy = ensure(world, call);
+    return hierarchy == NULL ? mica_last_result() : set_parent(world, hierarchy, child, parent, (uint32_t)pose, call);
+}
+
+mica_result mica_commands_set_parent(mica_commands *commands, mica_entity child, mica_entity parent, mica_pose pose) {
+    static const char call[] = "mica_commands_set_parent";
+    const mi_hierarchy *hierarchy = commands == NULL ? NULL : ensure(mica_commands_world(commands), call);
+    if (hierarchy == NULL) {
+        return commands == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a command buffer")
+                                : mica_last_result();
+    }
+    if (pose != MICA_POSE_LOCAL && pose != MICA_POSE_WORLD) {
+        return mi_fail(&mica_commands_world(commands)->log, MICA_INVALID, call, "{} is no mica_pose", MI_INT(pose));
+    }
+    if (mica_entity_is_null(parent)) {
+        return mi_commands_unlink(commands, child, hierarchy->child_of, (uint32_t)pose, call);
+    }
+    const mica_child_of value = {.parent = parent};
+    return mi_commands_link(commands, child, hierarchy->child_of, &value, (uint32_t)pose, call);
+}
+
+mica_result mica_entity_destroy_subtree(mica_world *world, mica_entity root) {
+    static const char call[] = "mica_entity_destroy_subtree";
+    uint32_t location = 0;
+    mica_result result = mi_world_check_structure(world, call);
+    if (result == MICA_OK) {
+        result = mi_world_resolve(world, root, &location, call);
+    }
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (mi_hierarchy_find(world) != NULL) {
+        return relation_destroy_subtree(world, root, call);
+    }
+    mi_world_unmake(world, root);
+    return MICA_OK;
+}
+
+mica_result mica_commands_destroy_subtree(mica_commands *commands, mica_entity root) {
+    static const char call[] = "mica_commands_destroy_subtree";
+    const mi_hierarchy *hierarchy = commands == NULL ? NULL : ensure(mica_commands_world(commands), call);
+    if (hierarchy == NULL) {
+        return commands == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a command buffer")
+                                : mica_last_result();
+    }
+    return mi_commands_subtree(commands, root, hierarchy->child_of, call);
+}
+
+// Many links at once
+
+typedef struct link_batch {
+    mica_world *world;
+    mi_hierarchy *hierarchy;
+    const mica_entity *children;
+    const mica_entity *parents;
+    uint32_t count;
+    uint32_t first_mark; // child number i carries this and i; a record that walk number i passed, this and count and i
+    uint32_t *walks;     // by child: 1 and the number of the walk that passed it, 0: none
+    const char *call;
+} link_batch;
+
+static mica_result check_batch(const link_batch *batch) {
+    const mi_slots *slots = &batch->world->store.slots;
+    uint32_t location = 0;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const mica_entity child = batch->children[i];
+        const mica_entity parent = batch->parents[i];
+        const bool child_alive = mi_slots_resolve(slots, child, &location);
+        if (!child_alive || (!mica_entity_is_null(parent) && !mi_slots_resolve(slots, parent, &location))) {
+            return mi_fail(&batch->world->log, MICA_STALE, batch->call,
+                           child_alive ? "parents[{}]: {} is not alive" : "children[{}]: {} is not alive", MI_UINT(i),
+                           MI_ENTITY(child_alive ? parent : child));
+        }
+    }
+    return MICA_OK;
+}
+
+// Makes sure of all records, and marks those of the children.
+static mica_result mark_children(link_batch *batch) {
+    mi_nodes *nodes = &batch->hierarchy->nodes;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        if (!mi_nodes_reserve(nodes, &batch->world->heap, mica_entity_index(batch->children[i])) ||
+            !mi_nodes_reserve(nodes, &batch->world->heap, mica_entity_index(batch->parents[i]))) {
+            return fail_nodes(batch->world, batch->call);
+        }
+    }
+    batch->first_mark = mi_nodes_marks(nodes, 2 * batch->count);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        mi_node *node = mi_nodes_at(nodes, mica_entity_index(batch->children[i]));
+        if (node->mark >= batch->first_mark) {
+            return mi_fail(&batch->world->log, MICA_INVALID, batch->call, "children[{}]: {} is named twice", MI_UINT(i),
+                           MI_ENTITY(batch->children[i]));
+        }
+        node->mark = batch->first_mark + i;
+    }
+    return MICA_OK;
+}
+
+// Walks up from child number i, along new links where there are some, to a root or to where an earlier walk has been.
+// Returns 0, or a slot that it came to twice.
+static uint32_t walk_up(const link_batch *batch, uint32_t i) {
+    for (uint32_t at = mica_entity_index(batch->children[i]); at != 0;) {
+        mi_node *node = mi_nodes_at(&batch->hierarchy->nodes, at);
+        const uint32_t position = node->mark - batch->first_mark; // wraps to over 2 * count for older marks
+        uint32_t walk = i;
+        uint32_t above = 0;
+        if (position < batch->count) {
+            walk = batch->walks[position] == 0 ? UINT32_MAX : batch->walks[position] - 1;
+            batch->walks[position] = i + 1;
+            above = mica_entity_index(batch->parents[position]);
+        } else {
+            walk = position < 2 * batch->count ? position - batch->count : UINT32_MAX;
+            node->mark = batch->first_mark + batch->count + i;
+            above = node->parent;
+        }
+        if (walk != UINT32_MAX) {
+            return walk == i ? at : 0;
+        }
+        at = above;
+    }
+    return 0;
+}
+
+static mica_result check_batch_cycles(const link_batch *batch) {
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const uint32_t twice = batch->walks[i] == 0 ? walk_up(batch, i) : 0;
+        if (twice != 0) {
+            return mi_fail(&batch->world->log, MICA_CYCLE, batch->call,
+                           "children[{}]: the links from {} upwards end in a cycle through {}", MI_UINT(i),
+                           MI_ENTITY(batch->children[i]),
+                           MI_ENTITY(mi_slots_handle(&batch->world->store.slots, twice)));
+        }
+    }
+    return MICA_OK;
+}
+
+// The table that child number i has to move to; its own if it need not. NULL: out of memory.
+static mi_table *table_to(const link_batch *batch, uint32_t i) {
+    mi_store *store = &batch->world->store;
+    mi_table *from = table_of(store, batch->children[i]);
+    if (mica_entity_is_null(batch->parents[i]) || mi_table_has(from, batch->hierarchy->child_of)) {
+        return from;
+    }
+    return mi_store_table_with(store, from, batch->hierarchy->child_of);
+}
+
+// Opens all rows that the links need, so that moving to them cannot fail.
+static mica_result open_rows(const link_batch *batch) {
+    mi_store *store = &batch->world->store;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        if (table_to(batch, i) == NULL) {
+            return mi_world_fail_store(batch->world, batch->call);
+        }
+    }
+    const size_t size = store->tables.count * sizeof(uint32_t);
+    uint32_t *wanted =
+        (uint32_t *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(uint32_t));
+    if (wanted == NULL) {
+        return mi_fail_memory(&batch->world->log, batch->call, size);
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const bool moves = !mica_entity_is_null(batch->parents[i]) &&
+                           table_of(&batch->world->store, batch->children[i]) != table_to(batch, i);
+        wanted[table_to(batch, i)->id] += moves;
+    }
+    bool opened = true;
+    for (uint32_t id = 0; opened && id < store->tables.count; id++) {
+        opened = wanted[id] == 0 || mi_store_open_rows(store, store->tables.data[id], wanted[id]);
+    }
+    mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, wanted, size, _Alignof(uint32_t));
+    return opened ? MICA_OK : mi_world_fail_store(batch->world, batch->call);
+}
+
+// Children that lose their parents come last, since they can do without memory and might take what was opened.
+static void apply_batch(const link_batch *batch) {
+    mi_hierarchy *hierarchy = batch->hierarchy;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const uint32_t index = mica_entity_index(batch->children[i]);
+        const uint32_t parent = mica_entity_index(batch->parents[i]);
+        const uint32_t old_parent = mi_nodes_at(&hierarchy->nodes, index)->parent;
+        batch->walks[i] = old_parent;
+        if (parent == old_parent) {
+            continue;
+        }
+        if (parent != 0) {
+            const mica_result result =
+                put_value(batch->world, hierarchy, batch->children[i], batch->parents[i], batch->call);
+            MI_ASSERT(result == MICA_OK);
+            (void)result;
+        }
+        mi_nodes_link(&hierarchy->nodes, index, parent);
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        if (mica_entity_is_null(batch->parents[i]) && batch->walks[i] != 0) {
+            give_up_value(batch->world, hierarchy, mica_entity_index(batch->children[i]), batch->call);
+        }
+    }
+}
+
+static mica_result link_many(link_batch *batch) {
+    const size_t size = batch->count * sizeof(uint32_t);
+    batch->walks =
+        (uint32_t *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(uint32_t));
+    if (batch->walks == NULL) {
+        return mi_fail_memory(&batch->world->log, batch->call, size);
+    }
+    mica_result result = mark_children(batch);
+    if (result == MICA_OK) {
+        result = check_batch_cycles(batch);
+    }
+    if (result == MICA_OK) {
+        result = open_rows(batch);
+    }
+    if (result == MICA_OK) {
+        apply_batch(batch);
+    }
+    mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, batch->walks, size, _Alignof(uint32_t));
+    return result;
+}
+
+mica_result mica_entity_set_parent_many(mica_world *world, const mica_entity *children, const mica_entity *parents,
+                                        int32_t count) {
+    static const char call[] = "mica_entity_set_parent_many";
+    mica_result result = mi_world_check_structure(world, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (count < 0 || (count > 0 && (children == NULL || parents == NULL))) {
+        return mi_fail_plain(&world->log, MICA_INVALID, call, "needs children, their parents, and how many they are");
+    }
+    link_batch batch = {
+        .world = world, .children = children, .parents = parents, .count = (uint32_t)count, .call = call};
+    result = check_batch(&batch);
+    if (result != MICA_OK || count == 0) {
+        return result;
+    }
+    batch.hierarchy = ensure(world, call);
+    return batch.hierarchy == NULL ? mica_last_result() : link_many(&batch);
+}
+
+// Reading
+
+// The record of a living entity, or NULL: it has none, or MICA_STALE.
+static const mi_node *node_of(const mica_world *world, mica_entity entity, const char *call) {
+    uint32_t location = 0;
+    if (mi_world_resolve(world, entity, &location, call) != MICA_OK) {
+        return NULL;
+    }
+    const mi_hierarchy *hierarchy = mi_hierarchy_find(world);
+    return hierarchy == NULL ? NULL : mi_nodes_find(&hierarchy->nodes, mica_entity_index(entity));
+}
+
+static mica_entity handle_of(const mica_world *world, uint32_t index) {
+    return index == 0 ? MICA_NULL : mi_slots_handle(&world->store.slots, index);
+}
+
+mica_entity mica_parent(const mica_world *world, mica_entity entity) {
+    const mi_node *node = node_of(world, entity, "mica_parent");
+    return handle_of(world, node == NULL ? 0 : node->parent);
+}
+
+mica_entity mica_first_child(const mica_world *world, mica_entity entity) {
+    const mi_node *node = node_of(world, entity, "mica_first_child");
+    return handle_of(world, node == NULL ? 0 : node->first_child);
+}
+
+mica_entity mica_last_child(const mica_world *world, mica_entity entity) {
+    const mi_node *node = node_of(world, entity, "mica_last_child");
+    return handle_of(world, node == NULL ? 0 : node->last_child);
+}
+
+mica_entity mica_next_sibling(const mica_world *world, mica_entity entity) {
+    const mi_node *node = node_of(world, entity, "mica_next_sibling");
+    return handle_of(world, node == NULL || node->parent == 0 ? 0 : node->next);
+}
+
+mica_entity mica_previous_sibling(const mica_world *world, mica_entity entity) {
+    const mi_node *node = node_of(world, entity, "mica_previous_sibling");
+    return handle_of(world, node == NULL || node->parent == 0 ? 0 : node->previous);
+}
+
+int32_t mica_child_count(const mica_world *world, mica_entity entity) {
+    uint32_t location = 0;
+    if (mi_world_resolve(world, entity, &location, "mica_child_count") != MICA_OK) {
+        return -1;
+    }
+    const mi_hierarchy *hierarchy = mi_hierarchy_find(world);
+    const mi_node *node = hierarchy == NULL ? NULL : mi_nodes_find(&hierarchy->nodes, mica_entity_index(entity));
+    return node == NULL ? 0 : (int32_t)node->child_count;
+}
