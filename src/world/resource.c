@@ -77,20 +77,24 @@ static mi_resource *add(mica_world *world, const mi_type *type, const void *valu
     return resource;
 }
 
-// Replaces a value at its address. It is taken aside first, so that a copy hook that fails leaves the old value.
+// Replaces a value at its address. A copy that a hook makes is made aside, so that a failure leaves the old value.
 static bool replace(mica_world *world, const mi_type *type, void *place, const void *value) {
     const mica_allocator *allocator = &world->store.values;
+    if (type->info.hooks.copy == NULL) {
+        mi_value_destruct(type, allocator, place, 1);
+        return mi_value_take(type, allocator, place, value, 1);
+    }
     void *aside = allocate_value(world, type);
     if (aside == NULL) {
         return false;
     }
-    const bool taken = mi_value_take(type, allocator, aside, value, 1);
-    if (taken) {
+    const bool is_taken = mi_value_take(type, allocator, aside, value, 1);
+    if (is_taken) {
         mi_value_destruct(type, allocator, place, 1);
         mi_value_move(type, allocator, place, aside, 1);
     }
     release_value(world, type, aside);
-    return taken;
+    return is_taken;
 }
 
 mica_result mica_resource_set(mica_world *world, mica_component component, const void *value) {
