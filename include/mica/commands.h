@@ -46,7 +46,7 @@ MICA_API mica_commands_stats mica_commands_statistics(const mica_commands *comma
 /// Applies and empties the buffer. Refuses: `MICA_LOCKED` (structure, or this buffer is being applied). On
 /// `MICA_OUT_OF_MEMORY` or `MICA_LIMIT` the commands that could not be applied stay in the buffer with their values,
 /// and applying may be tried again; an entity that a value applied already names may exist by then, without its
-/// components. O(commands), and the moves. Rounds alike allocate nothing for the buffer after the first.
+/// components. O(commands), and the moves. Rounds alike soon allocate nothing for the buffer.
 MICA_API mica_result mica_commands_apply(mica_commands *commands);
 
 /// The world of a buffer; NULL for no buffer. O(1).
