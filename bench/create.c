@@ -1,7 +1,7 @@
 // Creating entities with a position and a velocity, in a world that has held as many before.
 //
-// Before each run the world is emptied from its last row on, so that every slot comes from the free list, in ascending
-// order, and no memory is touched for the first time.
+// Before each run the world is emptied from its last entity on, so that every slot comes from the free list, in
+// ascending order, and no memory is touched for the first time. The caller keeps the handles.
 #include "crowd.h"
 #include "limit_archetype.h"
 #include "rows.h"
@@ -11,9 +11,8 @@
 #include <stdlib.h>
 
 static void prepare(void *context) {
-    bench_crowd *crowd = context;
-    const int32_t count = mica_query_entities(crowd->query, crowd->entities, (int32_t)crowd->n);
-    for (int32_t i = count; i-- > 0;) {
+    const bench_crowd *crowd = context;
+    for (uint32_t i = crowd->n; i-- > 0;) {
         mica_destroy(crowd->world, crowd->entities[i]);
     }
 }
@@ -34,17 +33,13 @@ static uint64_t check(void *context) {
 }
 
 static void spawn_run(void *context) {
-    bench_crowd *crowd = context;
-    uint64_t result = 0;
+    const bench_crowd *crowd = context;
     for (uint32_t i = 0; i < crowd->n; i++) {
         const Position position = bench_position(i);
         const Velocity velocity = bench_velocity(i);
-        const mica_entity entity =
-            mica_spawn(crowd->world, mica_value_of(Position, {position.x, position.y, position.z}),
-                       mica_value_of(Velocity, {velocity.x, velocity.y, velocity.z}));
-        result += mica_entity_index(entity);
+        crowd->entities[i] = mica_spawn(crowd->world, mica_value_of(Position, {position.x, position.y, position.z}),
+                                        mica_value_of(Velocity, {velocity.x, velocity.y, velocity.z}));
     }
-    crowd->result = result;
 }
 
 static const bench_side one_by_spawn = {
@@ -56,17 +51,15 @@ static const bench_side one_by_spawn = {
 };
 
 static void set_run(void *context) {
-    bench_crowd *crowd = context;
-    uint64_t result = 0;
+    const bench_crowd *crowd = context;
     for (uint32_t i = 0; i < crowd->n; i++) {
         const Position position = bench_position(i);
         const Velocity velocity = bench_velocity(i);
         const mica_entity entity = mica_create(crowd->world);
         mica_set_from(crowd->world, entity, Position, &position);
         mica_set_from(crowd->world, entity, Velocity, &velocity);
-        result += mica_entity_index(entity);
+        crowd->entities[i] = entity;
     }
-    crowd->result = result;
 }
 
 static const bench_side one_by_set = {
@@ -121,10 +114,11 @@ static void bulk_prepare(void *context) {
 }
 
 static void bulk_run(void *context) {
-    bulk *state = context;
-    state->crowd->result = (uint64_t)mica_spawn_many(state->crowd->world, (int32_t)state->crowd->n, NULL,
-                                                     mica_column_of(Position, state->positions),
-                                                     mica_column_of(Velocity, state->velocities));
+    const bulk *state = context;
+    bench_crowd *crowd = state->crowd;
+    crowd->result = (uint64_t)mica_spawn_many(crowd->world, (int32_t)crowd->n, crowd->entities,
+                                              mica_column_of(Position, state->positions),
+                                              mica_column_of(Velocity, state->velocities));
 }
 
 static uint64_t bulk_check(void *context) {

@@ -108,7 +108,7 @@ static inline limit_entity entity_create(limit_world *world, Position position, 
 }
 
 static inline void entities_create(limit_world *world, const Position *positions, const Velocity *velocities,
-                                   uint32_t count) {
+                                   uint32_t count, limit_entity *entities) {
     limit_table *table = &world->plain;
     const uint32_t first = table->count;
     for (uint32_t i = 0; i < count; i++) {
@@ -119,7 +119,8 @@ static inline void entities_create(limit_world *world, const Position *positions
             index = world->slot_count++;
         }
         world->slots[index].row = first + i;
-        table->entities[first + i] = (limit_entity){index, world->slots[index].generation};
+        entities[i] = (limit_entity){index, world->slots[index].generation};
+        table->entities[first + i] = entities[i];
     }
     memcpy(&table->positions[first], positions, count * sizeof *positions);
     memcpy(&table->velocities[first], velocities, count * sizeof *velocities);
@@ -244,11 +245,11 @@ static void world_fill(limit_world *world, uint32_t n) {
 
 // Creating.
 
-// Empties the world from its last row on, so that slots are handed out again from the first on.
+// Empties the world from its last entity on, so that slots are handed out again from the first on.
 static void create_prepare(void *context) {
     limit_state *state = context;
-    for (uint32_t row = state->world.plain.count; row-- > 0;) {
-        entity_destroy(&state->world, state->world.plain.entities[row]);
+    for (uint32_t i = state->n; i-- > 0;) {
+        entity_destroy(&state->world, state->entities[i]);
     }
 }
 
@@ -256,25 +257,24 @@ static void *create_one_set_up(int64_t n) {
     limit_state *state = state_make(n);
     if (state != NULL) {
         world_fill(&state->world, state->n);
+        entities_arrange(state->entities, state->order, state->world.plain.entities, state->n);
     }
     return state;
 }
 
 static void create_one_run(void *context) {
     limit_state *state = context;
-    limit_world *world = &state->world;
-    uint64_t result = 0;
     for (uint32_t i = 0; i < state->n; i++) {
-        result += entity_create(world, bench_position(i), bench_velocity(i)).index;
+        state->entities[i] = entity_create(&state->world, bench_position(i), bench_velocity(i));
     }
-    state->result = result;
 }
 
 static uint64_t create_check(void *context) {
     const limit_state *state = context;
     const limit_table *table = &state->world.plain;
     uint64_t checksum = table->count;
-    for (uint32_t row = 0; row < table->count; row++) {
+    for (uint32_t i = 0; i < state->n; i++) {
+        const uint32_t row = state->world.slots[state->entities[i].index].row;
         checksum = bench_mix_position(checksum, &table->positions[row]);
         checksum = bench_mix_velocity(checksum, &table->velocities[row]);
     }
@@ -309,7 +309,7 @@ static void *create_bulk_set_up(int64_t n) {
 
 static void create_bulk_run(void *context) {
     limit_state *state = context;
-    entities_create(&state->world, state->positions, state->velocities, state->n);
+    entities_create(&state->world, state->positions, state->velocities, state->n, state->entities);
 }
 
 const bench_side limit_create_bulk = {
