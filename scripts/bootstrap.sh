@@ -38,6 +38,7 @@ for purpose in "$@"; do
         need libcmocka-dev "runs the unit tests" have_library cmocka
         need assimp-testmodels "glTF scenes that the tests load" test -d /usr/share/assimp/models/glTF2
         need python3 "runs the tests of the program" have python3
+        need valgrind "counts the instructions of what must grow linearly" have valgrind
         need binutils "lists the symbols of the library" have nm
         ;;
     lint)
