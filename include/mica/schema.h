@@ -30,12 +30,17 @@ MICA_API mica_schema *mica_schema_retain(mica_schema *schema);
 /// Gives a reference back; the last one frees the schema. NULL is allowed. O(types) for the last.
 MICA_API void mica_schema_release(mica_schema *schema);
 
-/// The id of `type` in the schema; copies the descriptor if its name is new. 0 on failure: `MICA_MISMATCH` (the name is
-/// known with another size, alignment, kind, or other fields; the message says both), `MICA_BAD_TYPE` (empty or
-/// overlong name, a size over `MICA_SIZE_MAX`, an alignment that is no power of two or over `MICA_ALIGN_MAX` or that
-/// does not divide the size, a tag with data, fields that disagree with the size), `MICA_LIMIT` (`MICA_COMPONENT_MAX`
-/// types), `MICA_OUT_OF_MEMORY`. Required types are registered along. O(length of the texts); O(1) for a descriptor
-/// that was last used with this schema.
+/// The id of `type` in the schema; copies the descriptor, texts included, if its name is new. Required types are
+/// registered along, in order of their distance. A descriptor whose name is known must agree with what is known: in
+/// size, alignment, kind, traits (hooks: which of them there are; those of the first descriptor stay) and fields. One
+/// without fields agrees with any; a type that was declared without gets them from the first descriptor that has them.
+///
+/// 0 on failure, and then no type is added: `MICA_MISMATCH` (does not agree; the message says both), `MICA_BAD_TYPE`
+/// (empty or overlong name, a size of 0 or over `MICA_SIZE_MAX`, an alignment that is no power of two or over
+/// `MICA_ALIGN_MAX` or that does not divide the size, a tag with data or hooks, fields that disagree with the size,
+/// names of an enumeration with values that it cannot hold), `MICA_LIMIT` (`MICA_COMPONENT_MAX` types),
+/// `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(length of the texts + types that come along); O(1) without a lock for a
+/// descriptor that was last used with this schema.
 MICA_API mica_component mica_schema_register(mica_schema *schema, mica_type *type);
 
 /// The id of the type named `name`, or 0 (no error). O(length of the name).
@@ -52,7 +57,7 @@ typedef struct mica_component_info {
     uint32_t align; ///< bytes
     bool transient;
     const char *name;
-    const mica_component *required; ///< all types that come along, direct or not
+    const mica_component *required; ///< all types that come along, direct ones first; never the type itself
     int32_t required_count;
     mica_hooks hooks;
 } mica_component_info;
@@ -82,9 +87,11 @@ typedef struct mica_field {
     bool is_array;       ///< declared as an array, of one element too; a single text is none
 } mica_field;
 
-/// The fields of type `id` and their number; NULL: `MICA_UNREFLECTED` (declared without fields, text that cannot be
-/// parsed, a nested type that the schema does not know, each said in the message), `MICA_UNKNOWN`. A tag and an
-/// enumeration have none: `MICA_UNREFLECTED`. O(fields) the first time, then O(1).
+/// The fields of type `id` and their number (`count` may be NULL). NULL: `MICA_UNREFLECTED` (declared without fields, a
+/// text beyond what `MICA_STRUCT` says, a nested type that the schema does not know or whose own fields are not known,
+/// nested types that disagree with the size; each said in the message, with its place in the text), `MICA_UNKNOWN`,
+/// `MICA_OUT_OF_MEMORY`. A tag and an enumeration have none: `MICA_UNREFLECTED`. What is known stays so; what is not
+/// may come to be known with a further type. O(length of the text) the first time, then O(1) without a lock.
 MICA_API const mica_field *mica_schema_fields(const mica_schema *schema, mica_component id, int32_t *count);
 
 typedef struct mica_enumerator {
@@ -92,8 +99,8 @@ typedef struct mica_enumerator {
     int64_t value;
 } mica_enumerator;
 
-/// The names of enumeration `id` in order of declaration and their number; NULL: `MICA_UNREFLECTED`, `MICA_UNKNOWN`.
-/// O(1).
+/// The names of enumeration `id` in order of declaration and their number. NULL: as `mica_schema_fields`, and
+/// `MICA_UNREFLECTED` for what is no enumeration. O(length of the text) the first time, then O(1) without a lock.
 MICA_API const mica_enumerator *mica_schema_enumerators(const mica_schema *schema, mica_component id, int32_t *count);
 
 MICA_END

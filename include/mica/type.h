@@ -116,6 +116,12 @@ constexpr mica_type mica_type_make(const char *name, const char *fields, uint32_
 
 /// Declares the C struct `T` and its descriptor, with its fields known by name:
 /// `MICA_STRUCT(Position, { float x, y, z; });`
+///
+/// Known are fields of C's integers, `float`, `double`, `bool`, the types of `<stdint.h>`, `mica_entity`, and of
+/// structs and enumerations that the schema knows by the same name; arrays of them, and of arrays, whose sizes are
+/// constant expressions of numbers after macro expansion; `char` arrays, which hold texts; alignment specifiers. A
+/// struct with anything else (pointers, bit-fields, unions, structs declared inside, initialisers, attributes) is a
+/// component all the same; `mica_schema_fields` then says what is in the way.
 #define MICA_STRUCT(T, ...)         \
     typedef struct T __VA_ARGS__ T; \
     MICA_DESCRIPTOR_(T, #T, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_STRUCT)
@@ -132,7 +138,8 @@ constexpr mica_type mica_type_make(const char *name, const char *fields, uint32_
     MICA_DESCRIPTOR_WITH_(T, NAME, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), \
                           MICA_KIND_STRUCT, TRAITS)
 
-/// As `MICA_STRUCT`, known in schemas and files by another name than in C.
+/// As `MICA_STRUCT`, known in schemas and files by another name than in C. Another struct with a field of this type
+/// looks it up by its name in C, so such a struct's fields are not known.
 #define MICA_STRUCT_NAMED(T, NAME, ...) \
     typedef struct T __VA_ARGS__ T;     \
     MICA_DESCRIPTOR_(T, NAME, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_STRUCT)

@@ -265,15 +265,16 @@ static mica_result resolve(mica_schema *schema, mi_type *type) {
 
 static void refuse_unreflected(const mi_type *type, mi_refusal *refusal) {
     const mi_text_fault *fault = &type->fault;
+    const char *what = type->info.kind == MICA_KIND_ENUM ? "names" : "fields";
     if (fault->bytes != 0) {
-        mi_refuse(refusal, MICA_UNREFLECTED, "the fields of \"{}\" are not known: it has {} bytes, but they make {}",
-                  MI_TEXT(type->name), MI_UINT(type->info.size), MI_UINT(fault->bytes));
+        mi_refuse(refusal, MICA_UNREFLECTED, "the {} of \"{}\" are not known: it has {} bytes, but they make {}",
+                  MI_TEXT(what), MI_TEXT(type->name), MI_UINT(type->info.size), MI_UINT(fault->bytes));
     } else if (fault->offset != 0) {
         mi_text_excerpt(type->fields, fault->offset, refusal->excerpts[0]);
-        mi_refuse(refusal, MICA_UNREFLECTED, "the fields of \"{}\" are not known: {}: \"{}\"", MI_TEXT(type->name),
-                  MI_TEXT(fault->reason), MI_TEXT(refusal->excerpts[0]));
+        mi_refuse(refusal, MICA_UNREFLECTED, "the {} of \"{}\" are not known: {}: \"{}\"", MI_TEXT(what),
+                  MI_TEXT(type->name), MI_TEXT(fault->reason), MI_TEXT(refusal->excerpts[0]));
     } else {
-        mi_refuse(refusal, MICA_UNREFLECTED, "the fields of \"{}\" are not known: {}", MI_TEXT(type->name),
+        mi_refuse(refusal, MICA_UNREFLECTED, "the {} of \"{}\" are not known: {}", MI_TEXT(what), MI_TEXT(type->name),
                   MI_TEXT(fault->reason));
     }
 }

@@ -511,6 +511,7 @@ static void drop_all(const type_batch *batch) {
 }
 
 static mica_component register_new(mica_schema *schema, mica_type *descriptor, mi_refusal *refusal) {
+    const uint32_t first_id = schema->count + 1;
     type_batch batch = {.schema = schema, .refusal = refusal};
     const bool drafted = draft_all(&batch, descriptor) && compare_required(&batch) && close_all(&batch);
     if (drafted) {
@@ -518,9 +519,8 @@ static mica_component register_new(mica_schema *schema, mica_type *descriptor, m
     } else {
         drop_all(&batch);
     }
-    const mica_component id = drafted ? batch.drafts.data[0].type->info.id : 0;
     MI_FREE(&schema->heap, MICA_MEMORY_SCHEMA, &batch.drafts);
-    return id;
+    return drafted ? (mica_component)first_id : 0;
 }
 
 static mica_component register_locked(mica_schema *schema, mica_type *descriptor, mi_refusal *refusal) {
