@@ -163,6 +163,16 @@ static void sizes_that_disagree_through_nested_types_are_named_when_asked(void *
     assert_non_null(strstr(mica_last_error(), "16"));
 }
 
+static void alignments_that_disagree_through_nested_types_are_named_when_asked(void **state) {
+    const fixture *f = *state;
+    mica_type inner = struct_type("Inner", "{ int n[2]; }", 8, 8);
+    mica_type outer = struct_type("Outer", "{ Inner inner; }", 8, 4);
+    mica_schema_register(f->schema, &inner);
+    assert_null(mica_schema_fields(f->schema, mica_schema_register(f->schema, &outer), NULL));
+    assert_int_equal(mica_last_result(), MICA_UNREFLECTED);
+    assert_non_null(strstr(mica_last_error(), "aligned"));
+}
+
 static void types_that_hold_themselves_are_unreflected(void **state) {
     const fixture *f = *state;
     mica_type self = struct_type("Self", "{ Self self; }", 8, 8);
@@ -344,6 +354,7 @@ int main(void) {
         CASE(a_struct_around_one_without_fields_is_unreflected_until_they_are_known),
         CASE(nested_types_of_another_kind_are_refused),
         CASE(sizes_that_disagree_through_nested_types_are_named_when_asked),
+        CASE(alignments_that_disagree_through_nested_types_are_named_when_asked),
         CASE(types_that_hold_themselves_are_unreflected),
         CASE(a_chain_of_twenty_thousand_nested_types_is_resolved_without_recursion),
         CASE(every_entity_inside_a_value_is_patched),

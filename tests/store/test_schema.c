@@ -124,6 +124,9 @@ static void calls_without_a_schema_or_type_are_refused(void **state) {
     assert_null(mica_schema_info(NULL, 1));
     assert_int_equal(mica_last_result(), MICA_INVALID);
     mica_error_clear();
+    assert_int_equal(mica_schema_count(NULL), 0);
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    mica_error_clear();
     assert_null(mica_schema_retain(NULL));
     assert_int_equal(mica_last_result(), MICA_INVALID);
     mica_schema_release(NULL);
@@ -154,6 +157,14 @@ static void serials_differ_from_schema_to_schema(void **state) {
     other = mica_schema_create(NULL);
     assert_int_not_equal(mi_schema_serial(other), serial);
     mica_schema_release(other);
+}
+
+static void serials_end_before_they_repeat(void **state) {
+    (void)state;
+    uint32_t last = UINT32_MAX - 1;
+    assert_int_equal(mi_next_serial(&last), UINT32_MAX);
+    assert_int_equal(mi_next_serial(&last), 0);
+    assert_int_equal(mi_next_serial(&last), 0);
 }
 
 // Names
@@ -228,6 +239,14 @@ static void sizes_and_alignments_out_of_range_are_refused(void **state) {
     assert_int_equal(mica_schema_register(f->schema, &largest), 1);
 }
 
+static void an_enumeration_has_the_size_of_an_integer(void **state) {
+    const fixture *f = *state;
+    mica_type type = {.name = "Odd", .size = 12, .align = 4, .kind = MICA_KIND_ENUM};
+    assert_refused(f->schema, &type, MICA_BAD_TYPE, "12");
+    type.size = 8;
+    assert_int_equal(mica_schema_register(f->schema, &type), 1);
+}
+
 static void a_tag_with_data_or_hooks_is_refused(void **state) {
     const fixture *f = *state;
     mica_type type = {.name = "Odd", .size = 4, .align = 4, .kind = MICA_KIND_TAG};
@@ -285,6 +304,8 @@ static void other_properties_under_a_known_name_are_refused_with_both(void **sta
     other = (mica_type){.name = "Position", .kind = MICA_KIND_TAG};
     assert_refused(f->schema, &other, MICA_MISMATCH, "a struct");
     assert_non_null(strstr(mica_last_error(), "a tag"));
+    other = (mica_type){.name = "Position", .size = 12, .align = 4, .kind = MICA_KIND_ENUM};
+    assert_refused(f->schema, &other, MICA_MISMATCH, "an enumeration");
     other = copy_of(mica_type_of(Position));
     other.fields = "{ float x, y, w; }";
     assert_refused(f->schema, &other, MICA_MISMATCH, "z;");
@@ -361,6 +382,11 @@ static bool copy(void *to, const void *from, int32_t count, const mica_hook_cont
     return true;
 }
 
+static void move_hook(void *to, void *from, int32_t count, const mica_hook_context *context) {
+    (void)context;
+    memcpy(to, from, (size_t)count * 4);
+}
+
 static void the_first_hooks_stay(void **state) {
     const fixture *f = *state;
     mica_type first = data_type("Owner", 4, 4);
@@ -387,12 +413,17 @@ static void a_type_with_destruct_and_without_copy_is_move_only(void **state) {
 static void different_traits_under_one_name_are_refused_in_either_order(void **state) {
     (void)state;
     mica_type plain = data_type("Thing", 4, 4);
-    mica_type with[3] = {plain, plain, plain};
+    enum { COUNT = 6 };
+    mica_type with[COUNT] = {plain, plain, plain, plain, plain, plain};
     with[0].traits.transient = true;
     with[1].traits.hooks.destruct = destruct;
     with[2].traits.required[0] = mica_type_of(Frozen);
-    static const char *const texts[] = {"transient", "hooks.destruct", "required"};
-    for (size_t i = 0; i < 3; i++) {
+    with[3].traits.hooks.construct = construct_a;
+    with[4].traits.hooks.move = move_hook;
+    with[5].traits.hooks.copy = copy;
+    static const char *const texts[COUNT] = {"transient",       "hooks.destruct", "required",
+                                             "hooks.construct", "hooks.move",     "hooks.copy"};
+    for (size_t i = 0; i < COUNT; i++) {
         mica_schema *schema = mica_schema_create(NULL);
         assert_int_equal(mica_schema_register(schema, &plain), 1);
         assert_refused(schema, &with[i], MICA_MISMATCH, texts[i]);
@@ -510,6 +541,17 @@ static void a_refused_required_type_leaves_nothing_behind(void **state) {
     assert_int_equal(mica_schema_find(f->schema, "Good"), 0);
     assert_int_equal(top.cache, 0);
     assert_int_equal(mica_schema_register(f->schema, &good), 1);
+}
+
+static void a_required_type_without_a_name_is_refused(void **state) {
+    const fixture *f = *state;
+    mica_type bad = data_type(NULL, 4, 4);
+    mica_type top = data_type("Top", 4, 4);
+    mica_type plain = top;
+    top.traits.required[0] = &bad;
+    assert_refused(f->schema, &top, MICA_BAD_TYPE, "no name");
+    assert_int_equal(mica_schema_register(f->schema, &plain), 1);
+    assert_refused(f->schema, &top, MICA_MISMATCH, "required");
 }
 
 static void required_types_are_compared_with_what_is_known(void **state) {
@@ -735,6 +777,25 @@ static void failing_memory_does_not_half_adopt_fields(void **state) {
     assert_non_null(mica_schema_fields(f->schema, id, NULL));
 }
 
+static void failing_memory_is_told_from_other_fields(void **state) {
+    fixture *f = *state;
+    mica_type other = copy_of(mica_type_of(Position));
+    other.fields = "{ float x; float y; float z; }";
+    const mica_component id = mica_schema_register(f->schema, mica_type_of(Position));
+    uint64_t n = 1;
+    for (;; n++) {
+        test_allocator_fail_at(&f->allocator, n);
+        const mica_component again = mica_schema_register(f->schema, &other);
+        if (!test_allocator_fail_stop(&f->allocator)) {
+            assert_int_equal(again, id);
+            break;
+        }
+        assert_int_equal(again, 0);
+        assert_int_equal(mica_last_result(), MICA_OUT_OF_MEMORY);
+    }
+    assert_true(n > 2);
+}
+
 static void memory_is_counted(void **state) {
     fixture *f = *state;
     mica_schema_register(f->schema, mica_type_of(Position));
@@ -777,11 +838,13 @@ int main(void) {
         CASE(half_an_allocator_is_refused),
         CASE(a_schema_lives_until_its_last_reference),
         CASE(serials_differ_from_schema_to_schema),
+        CASE(serials_end_before_they_repeat),
         CASE(names_of_up_to_1023_bytes_are_taken),
         CASE(a_name_of_1024_bytes_is_refused),
         CASE(a_type_without_a_name_is_refused),
         CASE(names_are_compared_by_their_bytes),
         CASE(sizes_and_alignments_out_of_range_are_refused),
+        CASE(an_enumeration_has_the_size_of_an_integer),
         CASE(a_tag_with_data_or_hooks_is_refused),
         CASE(an_unknown_kind_is_refused),
         CASE(the_same_type_of_two_libraries_is_one),
@@ -800,6 +863,7 @@ int main(void) {
         CASE(eight_required_types_are_taken),
         CASE(a_long_chain_of_required_types_is_closed),
         CASE(a_refused_required_type_leaves_nothing_behind),
+        CASE(a_required_type_without_a_name_is_refused),
         CASE(required_types_are_compared_with_what_is_known),
         CASE(two_descriptors_of_one_required_type_are_compared),
         CASE(type_65536_is_refused_with_limit_count_and_name),
@@ -811,6 +875,7 @@ int main(void) {
         CASE(a_schema_that_cannot_be_made_leaves_nothing),
         CASE(every_failing_allocation_leaves_the_schema_as_it_was),
         CASE(failing_memory_does_not_half_adopt_fields),
+        CASE(failing_memory_is_told_from_other_fields),
         CASE(memory_is_counted),
         CASE(the_log_handler_is_called_without_the_lock),
     };
