@@ -4,6 +4,8 @@
 // of C declarations. Numbers are checked against the width of their field: nothing is cut in silence.
 #include "json_value.h"
 
+#include "save_memory.h"
+
 #include <mica/schema.h>
 
 #include <errno.h>
@@ -76,13 +78,25 @@ static size_t text_length(const char *text, uint32_t capacity) {
     return end == NULL ? capacity : (size_t)(end - text);
 }
 
-static json_t *text_to_json(const char *text, uint32_t capacity) {
+bool mi_text_to_json(const char *text, size_t length, json_t **json) {
+    *json = json_stringn(text, length);
+    if (*json != NULL) {
+        return true;
+    }
+    // NULL may mean one thing or the other.
+    json_t *unchecked = json_stringn_nocheck(text, length);
+    json_decref(unchecked);
+    return unchecked != NULL;
+}
+
+// A text that fills its array has no closing zero, which a string would give back.
+static json_t *text_field_to_json(const char *text, uint32_t capacity) {
     const size_t length = text_length(text, capacity);
-    json_t *json = json_stringn(text, length);
-    if (json != NULL || length == 0) {
+    json_t *json = NULL;
+    if (length < capacity && (!mi_text_to_json(text, length, &json) || json != NULL)) {
         return json;
     }
-    json = json_array(); // no UTF-8: its bytes
+    json = json_array();
     for (size_t i = 0; json != NULL && i < length; i++) {
         if (json_array_append_new(json, json_integer((unsigned char)text[i])) != 0) {
             json_decref(json);
@@ -92,15 +106,27 @@ static json_t *text_to_json(const char *text, uint32_t capacity) {
     return json;
 }
 
-static json_t *enum_to_json(const mica_schema *schema, mica_component type, int64_t number) {
+// Whether numbers of an enumeration may be negative: if one of its values is.
+static bool enum_is_signed(const mica_enumerator *names, int32_t count) {
+    for (int32_t i = 0; names != NULL && i < count; i++) {
+        if (names[i].value < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static json_t *enum_to_json(const mica_schema *schema, mica_component type, const uint8_t *bytes, uint32_t size) {
     int32_t count = 0;
     const mica_enumerator *names = mica_schema_enumerators(schema, type, &count);
+    const bool is_signed = enum_is_signed(names, count);
+    const int64_t number = is_signed ? read_integer(bytes, size) : (int64_t)read_natural(bytes, size);
     for (int32_t i = 0; names != NULL && i < count; i++) {
         if (names[i].value == number) {
             return json_string(names[i].name);
         }
     }
-    return json_integer(number);
+    return is_signed ? json_integer(number) : natural_to_json((uint64_t)number);
 }
 
 static json_t *element_to_json(const mi_value_writer *writer, const mica_field *field, const uint8_t *bytes) {
@@ -115,14 +141,14 @@ static json_t *element_to_json(const mi_value_writer *writer, const mica_field *
     case MICA_FIELD_FLOAT:
         return float_to_json(read_float(bytes, field->size));
     case MICA_FIELD_TEXT:
-        return text_to_json((const char *)bytes, field->size);
+        return text_field_to_json((const char *)bytes, field->size);
     case MICA_FIELD_ENTITY: {
         memcpy(&entity, bytes, sizeof(entity));
         const int64_t id = writer->entity_id(writer->user, entity);
         return id < 0 ? json_null() : json_integer(id);
     }
     case MICA_FIELD_ENUM:
-        return enum_to_json(writer->schema, field->type, read_integer(bytes, field->size));
+        return enum_to_json(writer->schema, field->type, bytes, field->size);
     default:
         return mi_value_to_json(writer, field->type, bytes);
     }
@@ -146,7 +172,7 @@ static json_t *field_to_json(const mi_value_writer *writer, const mica_field *fi
 static const char hex_digits[] = "0123456789abcdef";
 
 static json_t *bytes_to_json(const uint8_t *bytes, uint32_t size) {
-    char *digits = malloc((size_t)size * 2 + 1);
+    char *digits = mi_save_allocate((size_t)size * 2 + 1);
     if (digits == NULL) {
         return NULL;
     }
@@ -155,14 +181,14 @@ static json_t *bytes_to_json(const uint8_t *bytes, uint32_t size) {
         digits[2 * i + 1] = hex_digits[bytes[i] & 15];
     }
     json_t *json = json_pack("{s: s%}", "bytes", digits, (size_t)size * 2);
-    free(digits);
+    mi_save_free(digits);
     return json;
 }
 
 json_t *mi_value_to_json(const mi_value_writer *writer, mica_component type, const void *value) {
     const mica_component_info *info = mica_schema_info(writer->schema, type);
     if (info->kind == MICA_KIND_ENUM) {
-        return enum_to_json(writer->schema, type, read_integer(value, info->size));
+        return enum_to_json(writer->schema, type, value, info->size);
     }
     int32_t count = 0;
     const mica_field *fields = info->kind == MICA_KIND_TAG ? NULL : mica_schema_fields(writer->schema, type, &count);
@@ -198,9 +224,18 @@ bool mi_type_has_doubles(const mica_schema *schema, mica_component type) {
 
 size_t mi_place_add(mi_json_place *place, const char *part) {
     const size_t before = place->length;
-    const size_t room = sizeof(place->text) - place->length;
-    const int added = snprintf(place->text + place->length, room, "/%s", part);
-    place->length += added < 0 ? 0 : ((size_t)added < room ? (size_t)added : room - 1);
+    const size_t room = sizeof(place->text) - 1 - place->length;
+    const size_t part_size = strlen(part);
+    size_t kept = part_size + 1 > room ? room : part_size + 1;
+    // Between two characters, if it has to be cut.
+    while (kept > 1 && kept < part_size + 1 && ((unsigned char)part[kept - 1] & 0xC0) == 0x80) {
+        kept--;
+    }
+    if (kept > 0) {
+        place->text[place->length] = '/';
+        memcpy(place->text + place->length + 1, part, kept - 1);
+    }
+    mi_place_cut(place, place->length + kept);
     return before;
 }
 
@@ -334,9 +369,6 @@ static mica_result text_from_json(mi_value_reader *reader, json_t *json, char *t
 
 static mica_result enum_from_json(mi_value_reader *reader, mica_component type, uint32_t size, json_t *json,
                                   uint8_t *bytes) {
-    if (json_is_integer(json)) {
-        return integer_from_json(reader, json, bytes, size);
-    }
     int32_t count = 0;
     const mica_enumerator *names = mica_schema_enumerators(reader->schema, type, &count);
     for (int32_t i = 0; names != NULL && json_is_string(json) && i < count; i++) {
@@ -344,6 +376,12 @@ static mica_result enum_from_json(mi_value_reader *reader, mica_component type, 
             write_natural(bytes, size, (uint64_t)names[i].value);
             return MICA_OK;
         }
+    }
+    const bool is_digits =
+        json_is_string(json) && json_string_value(json)[0] >= '0' && json_string_value(json)[0] <= '9';
+    if (json_is_integer(json) || is_digits) {
+        return enum_is_signed(names, count) ? integer_from_json(reader, json, bytes, size)
+                                            : natural_from_json(reader, json, bytes, size);
     }
     return mi_save_refuse(reader->report, MICA_FORMAT, "%s: expected a name of the enumeration %s, or a number",
                           reader->place.text, mica_schema_info(reader->schema, type)->name);
@@ -379,9 +417,7 @@ static mica_result element_from_json(mi_value_reader *reader, const mica_field *
             return refuse(reader, "the id of an entity, or null");
         }
         const mi_entity_field found = {.offset = offset, .id = json_integer_value(json)};
-        return reader->entity_field(reader->user, &found)
-                   ? MICA_OK
-                   : mi_save_refuse(reader->report, MICA_OUT_OF_MEMORY, "out of memory");
+        return reader->entity_field(reader->user, &found) ? MICA_OK : mi_save_refuse_memory(reader->report);
     }
     case MICA_FIELD_ENUM:
         return enum_from_json(reader, field->type, field->size, json, bytes);
@@ -445,6 +481,13 @@ static const mica_field *find_field(const mica_field *fields, int32_t count, con
     return NULL;
 }
 
+static mica_result warn_of_field(mi_value_reader *reader, const char *type_name, const char *field_name) {
+    char key[MICA_NAME_MAX + 300];
+    (void)snprintf(key, sizeof(key), "%s.%.255s", type_name, field_name);
+    return mi_save_warn(reader->report, MICA_UNKNOWN, key, "%s: %s has no such field; it is left out",
+                        reader->place.text, type_name);
+}
+
 static mica_result struct_from_json(mi_value_reader *reader, mica_component type, json_t *json, uint8_t *value,
                                     size_t offset) {
     if (!json_is_object(json)) {
@@ -460,10 +503,9 @@ static mica_result struct_from_json(mi_value_reader *reader, mica_component type
     json_object_foreach(json, name, member) {
         const size_t before = mi_place_add(&reader->place, name);
         const mica_field *field = find_field(fields, count, name);
-        const mica_result result =
-            field == NULL ? mi_save_warn(reader->report, MICA_UNKNOWN, "%s: %s has no such field; it is left out",
-                                         reader->place.text, mica_schema_info(reader->schema, type)->name)
-                          : field_from_json(reader, field, member, value, offset + field->offset);
+        const mica_result result = field == NULL
+                                       ? warn_of_field(reader, mica_schema_info(reader->schema, type)->name, name)
+                                       : field_from_json(reader, field, member, value, offset + field->offset);
         if (result != MICA_OK) {
             return result;
         }

@@ -3,7 +3,7 @@
 //   bool                 true, false
 //   integers             numbers; beyond 64 signed bits as text
 //   float, double        numbers; "NaN", "Infinity", "-Infinity"
-//   a text               a string; bytes that are no UTF-8: an array of numbers
+//   a text               a string; if it is no UTF-8 or lacks its closing zero: an array of its bytes
 //   an entity            its id in the file, or null
 //   an enumeration       its name, or a number that has none
 //   a struct             an object
@@ -28,6 +28,9 @@ typedef struct mi_value_writer {
 // A new reference to the JSON of a value; NULL: out of memory.
 json_t *mi_value_to_json(const mi_value_writer *writer, mica_component type, const void *value);
 
+// The JSON string of a text in UTF-8; NULL if the text is none. False: out of memory.
+bool mi_text_to_json(const char *text, size_t length, json_t **json);
+
 // Whether the type has a `double` somewhere inside.
 bool mi_type_has_doubles(const mica_schema *schema, mica_component type);
 
@@ -39,11 +42,11 @@ typedef struct mi_entity_field {
 
 // Where a value stands in the file, for messages: "/entities/3/components/Transform/position/1".
 typedef struct mi_json_place {
-    char text[384];
+    char text[256];
     size_t length;
 } mi_json_place;
 
-// Appends a part and returns the length before, to be given to mi_place_cut.
+// Appends a part, cut where the room ends, and returns the length before, to be given to mi_place_cut.
 size_t mi_place_add(mi_json_place *place, const char *part);
 size_t mi_place_add_index(mi_json_place *place, size_t index);
 void mi_place_cut(mi_json_place *place, size_t length);

@@ -1,12 +1,16 @@
 // Reading a JSON scene into a world.
 //
-// An entity is spawned with all its components at once. What its entity fields name may come later in the file, so they
-// are null at first and filled in when all entities are there; children are linked at the end, all at once. A failure
-// at any point destroys what was made.
+// An entity is spawned with all its components at once, its parent among them: entities are made level by level, roots
+// first, those of one level in order of the file. So parents are there before their children, siblings are linked in
+// order of the file, and rows lie in that order too; a cycle, of which no entity has a level, is found before anything
+// is made. What other entity fields name may come later, so they are null at first and filled in when all entities are
+// there. A failure at any point destroys what was made, last first, which has no children then.
 #include "json_value.h"
+#include "save_memory.h"
 
 #include <mica/mica.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,52 +31,61 @@ typedef struct scene_reader {
     const mica_schema *schema;
     mi_save_report *report;
     mi_value_reader values;
-    json_t *unknown; // names of components that were warned about
     mica_component name_component;
     mica_component child_of;
     int32_t entity_count;
     mica_entity *entities; // by position
     id_place *places;      // ascending by id
-    pending_field *fixups;
-    size_t fixup_count;
-    size_t fixup_capacity;
+    int32_t *parents;      // by position; -1: none
+    int32_t *levels;       // by position; roots are 0
+    int32_t *order;        // positions, level by level
+    int32_t made_count;    // of `order`
+    pending_field *pending;
+    size_t pending_count;
+    size_t pending_capacity;
     int32_t position;         // of the entity being read
     mica_component component; // being read
-    uint8_t *memory;          // values of the entity being read
+    uint8_t *memory;          // values of the entity being read, and what it was allocated as
+    void *memory_block;
     size_t memory_size;
     mica_value *spawn; // its components
+    size_t spawn_capacity;
 } scene_reader;
 
-// Every value is laid at a multiple of the largest alignment there is: simple, and its memory is used again for each
-// entity.
-#define VALUE_ALIGN ((size_t)MICA_ALIGN_MAX)
-
-static mica_result refuse_memory(scene_reader *reader) {
-    return mi_save_refuse(reader->report, MICA_OUT_OF_MEMORY, "out of memory");
-}
-
-static bool add_fixup(void *user, const mi_entity_field *field) {
+static bool add_pending(void *user, const mi_entity_field *field) {
     scene_reader *reader = user;
-    if (reader->fixup_count == reader->fixup_capacity) {
-        const size_t capacity = reader->fixup_capacity == 0 ? 64 : reader->fixup_capacity * 2;
-        pending_field *grown = realloc(reader->fixups, capacity * sizeof(pending_field));
+    if (reader->component == reader->child_of) {
+        return true; // links are read before
+    }
+    if (reader->pending_count == reader->pending_capacity) {
+        const size_t capacity = reader->pending_capacity == 0 ? 64 : reader->pending_capacity * 2;
+        pending_field *grown = mi_save_allocate_array(capacity, sizeof(pending_field));
         if (grown == NULL) {
             return false;
         }
-        reader->fixups = grown;
-        reader->fixup_capacity = capacity;
+        if (reader->pending_count > 0) {
+            memcpy(grown, reader->pending, reader->pending_count * sizeof(pending_field));
+        }
+        mi_save_free(reader->pending);
+        reader->pending = grown;
+        reader->pending_capacity = capacity;
     }
-    reader->fixups[reader->fixup_count++] =
+    reader->pending[reader->pending_count++] =
         (pending_field){.position = reader->position, .component = reader->component, .field = *field};
     return true;
 }
 
 // Ids
 
-static int compare_places(const void *a, const void *b) {
+static int compare_ids(const void *a, const void *b) {
     const int64_t left = ((const id_place *)a)->id;
     const int64_t right = ((const id_place *)b)->id;
     return (left > right) - (left < right);
+}
+
+static int compare_places(const void *a, const void *b) {
+    const int by_id = compare_ids(a, b);
+    return by_id != 0 ? by_id : ((const id_place *)a)->position - ((const id_place *)b)->position;
 }
 
 static mica_result read_ids(scene_reader *reader, json_t *entities) {
@@ -102,47 +115,142 @@ static mica_result read_ids(scene_reader *reader, json_t *entities) {
     return MICA_OK;
 }
 
-// The entity of an id; null if the file has none.
-static mica_entity entity_of(const scene_reader *reader, int64_t id) {
+// The position of the entity with this id; -1 if the file has none.
+static int32_t position_of(const scene_reader *reader, int64_t id) {
     const id_place key = {.id = id};
-    const id_place *found =
-        bsearch(&key, reader->places, (size_t)reader->entity_count, sizeof(id_place), compare_places);
-    return found == NULL ? MICA_NULL : reader->entities[found->position];
+    const id_place *found = bsearch(&key, reader->places, (size_t)reader->entity_count, sizeof(id_place), compare_ids);
+    return found == NULL ? -1 : found->position;
+}
+
+static mica_result refuse_id(scene_reader *reader, int32_t position, mica_component component, int64_t id) {
+    return mi_save_refuse(reader->report, MICA_FORMAT,
+                          "/entities/%d/components/%s: expected the id of an entity of the file, found %lld", position,
+                          mica_schema_info(reader->schema, component)->name, (long long)id);
+}
+
+// Parents
+
+// Finds parents. What is no id is left to the reading of values, which refuses it or takes it for null.
+static mica_result read_parents(scene_reader *reader, json_t *entities) {
+    const char *child_of = mica_schema_info(reader->schema, reader->child_of)->name;
+    for (int32_t i = 0; i < reader->entity_count; i++) {
+        const json_t *components = json_object_get(json_array_get(entities, (size_t)i), "components");
+        const json_t *id = json_object_get(json_object_get(components, child_of), "parent");
+        reader->parents[i] = -1;
+        if (json_is_integer(id) && json_integer_value(id) >= 0) {
+            reader->parents[i] = position_of(reader, json_integer_value(id));
+            if (reader->parents[i] < 0) {
+                return refuse_id(reader, i, reader->child_of, json_integer_value(id));
+            }
+        }
+    }
+    return MICA_OK;
+}
+
+enum { LEVEL_UNKNOWN = -1, LEVEL_ASKED = -2 };
+
+// Gives an entity and those above it their levels.
+static mica_result find_level(scene_reader *reader, int32_t position) {
+    int32_t unknown_count = 0;
+    int32_t at = position;
+    for (; at >= 0 && reader->levels[at] == LEVEL_UNKNOWN; at = reader->parents[at]) {
+        reader->levels[at] = LEVEL_ASKED;
+        unknown_count++;
+    }
+    if (at >= 0 && reader->levels[at] == LEVEL_ASKED) {
+        return mi_save_refuse(reader->report, MICA_CYCLE,
+                              "/entities/%d/components/%s: expected a parent that is not below the entity itself", at,
+                              mica_schema_info(reader->schema, reader->child_of)->name);
+    }
+    int32_t level = (at < 0 ? -1 : reader->levels[at]) + unknown_count;
+    for (at = position; unknown_count > 0; at = reader->parents[at]) {
+        reader->levels[at] = level--;
+        unknown_count--;
+    }
+    return MICA_OK;
+}
+
+// Sorts positions by level, counting how many there are of each.
+static mica_result order_levels(scene_reader *reader) {
+    const int32_t count = reader->entity_count;
+    int32_t *starts = mi_save_allocate_array((size_t)count + 1, sizeof(int32_t));
+    if (starts == NULL) {
+        return mi_save_refuse_memory(reader->report);
+    }
+    memset(starts, 0, ((size_t)count + 1) * sizeof(int32_t));
+    for (int32_t i = 0; i < count; i++) {
+        starts[reader->levels[i] + 1]++;
+    }
+    for (int32_t level = 0; level < count; level++) {
+        starts[level + 1] += starts[level];
+    }
+    for (int32_t i = 0; i < count; i++) {
+        reader->order[starts[reader->levels[i]]++] = i;
+    }
+    mi_save_free(starts);
+    return MICA_OK;
+}
+
+static mica_result read_hierarchy(scene_reader *reader, json_t *entities) {
+    mica_result result = read_parents(reader, entities);
+    for (int32_t i = 0; i < reader->entity_count; i++) {
+        reader->levels[i] = LEVEL_UNKNOWN;
+    }
+    for (int32_t i = 0; result == MICA_OK && i < reader->entity_count; i++) {
+        result = find_level(reader, i);
+    }
+    return result == MICA_OK ? order_levels(reader) : result;
 }
 
 // Entities
 
+// A value's place in memory that starts at a multiple of MICA_ALIGN_MAX.
+static size_t place_value(size_t used, const mica_component_info *info) {
+    const size_t align = info->align == 0 ? 1 : info->align;
+    return (used + align - 1) / align * align;
+}
+
+// Makes room for the values of these components and for the name.
 static mica_result reserve_values(scene_reader *reader, json_t *components) {
-    size_t size = VALUE_ALIGN;
+    size_t size = 0;
     const char *name = NULL;
     json_t *json = NULL;
     json_object_foreach(components, name, json) {
-        const mica_component_info *info = mica_schema_info(reader->schema, mica_schema_find(reader->schema, name));
-        size += info == NULL ? 0 : (info->size + VALUE_ALIGN - 1) / VALUE_ALIGN * VALUE_ALIGN;
+        const mica_component id = mica_schema_find(reader->schema, name);
+        const mica_component_info *info = id == 0 ? NULL : mica_schema_info(reader->schema, id);
+        size = info == NULL ? size : place_value(size, info) + info->size;
     }
-    if (size > reader->memory_size) {
-        free(reader->memory);
-        reader->memory_size = 0;
-        reader->memory = aligned_alloc(VALUE_ALIGN, size);
-        if (reader->memory == NULL) {
-            return refuse_memory(reader);
+    if (reader->memory == NULL || size > reader->memory_size) {
+        mi_save_free(reader->memory_block);
+        reader->memory = NULL;
+        reader->memory_block = mi_save_allocate(size + MICA_ALIGN_MAX);
+        if (reader->memory_block == NULL) {
+            return mi_save_refuse_memory(reader->report);
         }
+        const size_t beyond = (uintptr_t)reader->memory_block % MICA_ALIGN_MAX;
+        reader->memory = (uint8_t *)reader->memory_block + (MICA_ALIGN_MAX - beyond);
         reader->memory_size = size;
     }
-    mica_value *spawn = realloc(reader->spawn, (json_object_size(components) + 1) * sizeof(mica_value));
-    if (spawn == NULL) {
-        return refuse_memory(reader);
+    const size_t spawn_count = json_object_size(components) + 1;
+    if (spawn_count > reader->spawn_capacity) {
+        mi_save_free(reader->spawn);
+        reader->spawn_capacity = 0;
+        reader->spawn = mi_save_allocate_array(spawn_count, sizeof(mica_value));
+        if (reader->spawn == NULL) {
+            return mi_save_refuse_memory(reader->report);
+        }
+        reader->spawn_capacity = spawn_count;
     }
-    reader->spawn = spawn;
     return MICA_OK;
 }
 
-static void *default_allocate(void *user, size_t byte_size, size_t alignment) {
+// Construct hooks of types that own nothing may still ask for memory; what they are given is theirs to give back.
+static void *hook_allocate(void *user, size_t byte_size, size_t alignment) {
     (void)user;
     return aligned_alloc(alignment, (byte_size + alignment - 1) / alignment * alignment);
 }
 
-static void default_release(void *user, void *memory, size_t byte_size, size_t alignment) {
+static void hook_release(void *user, void *memory, size_t byte_size, size_t alignment) {
     (void)user;
     (void)byte_size;
     (void)alignment;
@@ -156,42 +264,54 @@ static bool construct(const mica_component_info *info, void *value) {
     if (info->hooks.construct == NULL) {
         return true;
     }
-    const mica_allocator allocator = {.allocate = default_allocate, .release = default_release};
+    const mica_allocator allocator = {.allocate = hook_allocate, .release = hook_release};
     const mica_hook_context context = {.allocator = &allocator, .user = info->hooks.user};
     return info->hooks.construct(value, 1, &context);
 }
 
 // Why a component of the file is not read, or NULL.
 static const char *left_out(const scene_reader *reader, mica_component id) {
-    const mica_component_info *info = mica_schema_info(reader->schema, id);
-    if (id == 0 || info == NULL) {
+    if (id == 0) {
         return "is not known";
     }
+    const mica_component_info *info = mica_schema_info(reader->schema, id);
     if (info->transient) {
         return "is transient";
     }
     return info->hooks.destruct != NULL ? "owns something and cannot be read" : NULL;
 }
 
-static mica_result warn_left_out(scene_reader *reader, const char *name, const char *why) {
-    if (json_object_get(reader->unknown, name) != NULL) {
-        return MICA_OK;
+// Reads one component into `value` and adds it to reader->spawn.
+static mica_result read_component(scene_reader *reader, const mica_component_info *info, json_t *json, uint8_t *value,
+                                  int32_t *count) {
+    reader->component = info->id;
+    if (!construct(info, value)) {
+        return mi_save_refuse_memory(reader->report);
     }
-    if (json_object_set_new(reader->unknown, name, json_true()) != 0) {
-        return refuse_memory(reader);
+    const mica_result result = mi_value_from_json(&reader->values, info->id, json, value);
+    if (result != MICA_OK) {
+        return result;
     }
-    return mi_save_warn(reader->report, MICA_UNKNOWN, "%s: the component %s; it is left out", reader->values.place.text,
-                        why);
+    if (info->id == reader->child_of) {
+        const int32_t parent = reader->parents[reader->position];
+        if (parent < 0) {
+            return MICA_OK;
+        }
+        const mica_child_of link = {reader->entities[parent]};
+        memcpy(value, &link, sizeof(link));
+    }
+    reader->spawn[(*count)++] = (mica_value){.component = info->id, .value = info->size == 0 ? NULL : value};
+    return MICA_OK;
 }
 
-// Reads the components of one entity into reader->spawn; returns their number, -1 on failure.
-static int32_t read_components(scene_reader *reader, json_t *components) {
-    int32_t count = 0;
+// Reads the components of one entity into reader->spawn, and their number into `count`.
+static mica_result read_components(scene_reader *reader, json_t *components, int32_t *count) {
     size_t used = 0;
     const char *name = NULL;
     json_t *json = NULL;
-    if (reserve_values(reader, components) != MICA_OK) {
-        return -1;
+    mica_result result = reserve_values(reader, components);
+    if (result != MICA_OK) {
+        return result;
     }
     const size_t before_all = mi_place_add(&reader->values.place, "components");
     json_object_foreach(components, name, json) {
@@ -199,29 +319,28 @@ static int32_t read_components(scene_reader *reader, json_t *components) {
         const mica_component id = mica_schema_find(reader->schema, name);
         const char *why = left_out(reader, id);
         if (why != NULL) {
-            if (warn_left_out(reader, name, why) != MICA_OK) {
-                return -1;
-            }
+            result = mi_save_warn(reader->report, MICA_UNKNOWN, name, "%s: the component %s; it is left out",
+                                  reader->values.place.text, why);
         } else {
             const mica_component_info *info = mica_schema_info(reader->schema, id);
-            uint8_t *value = reader->memory + used;
-            used += (info->size + VALUE_ALIGN - 1) / VALUE_ALIGN * VALUE_ALIGN;
-            reader->component = id;
-            if (!construct(info, value)) {
-                refuse_memory(reader);
-                return -1;
-            }
-            if (mi_value_from_json(&reader->values, id, json, value) != MICA_OK) {
-                return -1;
-            }
-            if (id != reader->child_of) { // linked at the end
-                reader->spawn[count++] = (mica_value){.component = id, .value = info->size == 0 ? NULL : value};
-            }
+            used = place_value(used, info);
+            result = read_component(reader, info, json, reader->memory + used, count);
+            used += info->size;
+        }
+        if (result != MICA_OK) {
+            return result;
         }
         mi_place_cut(&reader->values.place, before);
     }
     mi_place_cut(&reader->values.place, before_all);
-    return count;
+    return MICA_OK;
+}
+
+static mica_result warn_of_member(scene_reader *reader, const char *name) {
+    char key[300];
+    (void)snprintf(key, sizeof(key), "/%.255s", name);
+    return mi_save_warn(reader->report, MICA_UNKNOWN, key, "%s/%s: no such member; it is left out",
+                        reader->values.place.text, name);
 }
 
 static mica_result check_members(scene_reader *reader, json_t *entity) {
@@ -237,8 +356,7 @@ static mica_result check_members(scene_reader *reader, json_t *entity) {
                                   is_name ? "a string" : "an object");
         }
         if (!is_name && strcmp(name, "components") != 0) {
-            const mica_result result = mi_save_warn(
-                reader->report, MICA_UNKNOWN, "%s/%s: no such member; it is left out", reader->values.place.text, name);
+            const mica_result result = warn_of_member(reader, name);
             if (result != MICA_OK) {
                 return result;
             }
@@ -251,13 +369,13 @@ static mica_result read_entity(scene_reader *reader, json_t *entity) {
     mi_place_cut(&reader->values.place, 0);
     mi_place_add(&reader->values.place, "entities");
     mi_place_add_index(&reader->values.place, (size_t)reader->position);
-    const mica_result checked = check_members(reader, entity);
-    if (checked != MICA_OK) {
-        return checked;
+    int32_t count = 0;
+    mica_result result = check_members(reader, entity);
+    if (result == MICA_OK) {
+        result = read_components(reader, json_object_get(entity, "components"), &count);
     }
-    int32_t count = read_components(reader, json_object_get(entity, "components"));
-    if (count < 0) {
-        return reader->report->code;
+    if (result != MICA_OK) {
+        return result;
     }
     const json_t *json = json_object_get(entity, "name");
     const mica_name name = {json_string_value(json)};
@@ -273,50 +391,29 @@ static mica_result read_entity(scene_reader *reader, json_t *entity) {
     return MICA_OK;
 }
 
-// Entity fields and links
-
-static mica_result refuse_id(scene_reader *reader, const pending_field *fixup) {
-    return mi_save_refuse(reader->report, MICA_FORMAT, "/entities/%d/components/%s: no entity of the file has id %lld",
-                          fixup->position, mica_schema_info(reader->schema, fixup->component)->name,
-                          (long long)fixup->field.id);
-}
-
-// Fills in entity fields; those of ChildOf become links in order of the file, and are linked at once.
-static mica_result connect(scene_reader *reader) {
-    mica_entity *children = malloc((reader->fixup_count + 1) * 2 * sizeof(mica_entity));
-    if (children == NULL) {
-        return refuse_memory(reader);
-    }
-    mica_entity *parents = children + reader->fixup_count + 1;
-    int32_t link_count = 0;
-    mica_result result = MICA_OK;
-    for (size_t i = 0; result == MICA_OK && i < reader->fixup_count; i++) {
-        const pending_field *fixup = &reader->fixups[i];
-        const mica_entity target = entity_of(reader, fixup->field.id);
-        const mica_entity entity = reader->entities[fixup->position];
-        if (mica_entity_is_null(target)) {
-            result = refuse_id(reader, fixup);
-        } else if (fixup->component == reader->child_of) {
-            children[link_count] = entity;
-            parents[link_count++] = target;
-        } else {
-            uint8_t *value = mica_entity_get_write(reader->world, entity, fixup->component);
-            memcpy(value + fixup->field.offset, &target, sizeof(target));
+// Entity fields that are no links.
+static mica_result fill_in(scene_reader *reader) {
+    for (size_t i = 0; i < reader->pending_count; i++) {
+        const pending_field *pending = &reader->pending[i];
+        const int32_t target = position_of(reader, pending->field.id);
+        if (target < 0) {
+            return refuse_id(reader, pending->position, pending->component, pending->field.id);
         }
+        uint8_t *value = mica_entity_get_write(reader->world, reader->entities[pending->position], pending->component);
+        if (value == NULL) {
+            return mi_save_refuse(reader->report, mica_last_result(), "/entities/%d: %s", pending->position,
+                                  mica_last_error());
+        }
+        memcpy(value + pending->field.offset, &reader->entities[target], sizeof(mica_entity));
     }
-    if (result == MICA_OK && link_count > 0 &&
-        mica_set_parent_many(reader->world, children, parents, link_count) != MICA_OK) {
-        result = mi_save_refuse(reader->report, mica_last_result(), "%s", mica_last_error());
-    }
-    free(children);
-    return result;
+    return MICA_OK;
 }
 
 // The whole
 
-static mica_result prepare(scene_reader *reader, json_t *root, json_t **entities) {
+static mica_result check_root(scene_reader *reader, json_t *root) {
     const json_t *version = json_object_get(root, "mica");
-    if (!json_is_object(root) || !json_is_integer(version)) {
+    if (!json_is_integer(version)) {
         return mi_save_refuse(reader->report, MICA_FORMAT,
                               "/mica: expected the number of the format, as in {\"mica\": 1}");
     }
@@ -324,110 +421,147 @@ static mica_result prepare(scene_reader *reader, json_t *root, json_t **entities
         return mi_save_refuse(reader->report, MICA_UNSUPPORTED, "/mica: format %lld, expected 1",
                               (long long)json_integer_value(version));
     }
-    *entities = json_object_get(root, "entities");
-    if (!json_is_array(*entities) || json_array_size(*entities) > INT32_MAX) {
+    const json_t *entities = json_object_get(root, "entities");
+    if (!json_is_array(entities) || json_array_size(entities) > INT32_MAX - 1) {
         return mi_save_refuse(reader->report, MICA_FORMAT, "/entities: expected an array");
     }
-    reader->entity_count = (int32_t)json_array_size(*entities);
-    const size_t room = (size_t)reader->entity_count + 1;
-    reader->entities = calloc(room, sizeof(mica_entity));
-    reader->places = malloc(room * sizeof(id_place));
-    reader->unknown = json_object();
-    reader->name_component = mica_world_register(reader->world, mica_type_of(mica_name));
-    reader->child_of = mica_world_register(reader->world, mica_type_of(mica_child_of));
-    const bool known = reader->name_component != 0 && reader->child_of != 0 &&
-                       mica_world_register(reader->world, mica_type_of(mica_transform)) != 0;
-    if (reader->entities == NULL || reader->places == NULL || reader->unknown == NULL || !known) {
-        return refuse_memory(reader);
+    const char *name = NULL;
+    json_t *json = NULL;
+    json_object_foreach(root, name, json) {
+        if (strcmp(name, "mica") != 0 && strcmp(name, "entities") != 0) {
+            const mica_result result = warn_of_member(reader, name);
+            if (result != MICA_OK) {
+                return result;
+            }
+        }
     }
-    return read_ids(reader, *entities);
+    return MICA_OK;
+}
+
+static mica_result register_types(scene_reader *reader) {
+    reader->name_component = mica_world_register(reader->world, mica_type_of(mica_name));
+    reader->child_of =
+        reader->name_component == 0 ? 0 : mica_world_register(reader->world, mica_type_of(mica_child_of));
+    if (reader->child_of == 0 || mica_world_register(reader->world, mica_type_of(mica_transform)) == 0) {
+        return mi_save_refuse(reader->report, mica_last_result(), "%s", mica_last_error());
+    }
+    return MICA_OK;
+}
+
+static mica_result allocate_lists(scene_reader *reader, size_t count) {
+    reader->entities = mi_save_allocate_array(count, sizeof(mica_entity));
+    reader->places = mi_save_allocate_array(count, sizeof(id_place));
+    reader->parents = mi_save_allocate_array(count, sizeof(int32_t));
+    reader->levels = mi_save_allocate_array(count, sizeof(int32_t));
+    reader->order = mi_save_allocate_array(count, sizeof(int32_t));
+    if (reader->entities == NULL || reader->places == NULL || reader->parents == NULL || reader->levels == NULL ||
+        reader->order == NULL) {
+        return mi_save_refuse_memory(reader->report);
+    }
+    reader->entity_count = (int32_t)count;
+    return MICA_OK;
 }
 
 static mica_result read_scene(scene_reader *reader, json_t *root) {
-    json_t *entities = NULL;
-    mica_result result = prepare(reader, root, &entities);
-    while (result == MICA_OK && reader->position < reader->entity_count) {
-        result = read_entity(reader, json_array_get(entities, (size_t)reader->position));
-        reader->position += result == MICA_OK;
+    mica_result result = check_root(reader, root);
+    json_t *entities = json_object_get(root, "entities");
+    if (result == MICA_OK) {
+        result = register_types(reader);
     }
     if (result == MICA_OK) {
-        result = connect(reader);
+        result = allocate_lists(reader, json_array_size(entities));
     }
-    if (result != MICA_OK && reader->entities != NULL) {
-        mica_entity_destroy_many(reader->world, reader->entities, reader->position);
+    if (result == MICA_OK) {
+        result = read_ids(reader, entities);
+    }
+    if (result == MICA_OK) {
+        result = read_hierarchy(reader, entities);
+    }
+    while (result == MICA_OK && reader->made_count < reader->entity_count) {
+        reader->position = reader->order[reader->made_count];
+        result = read_entity(reader, json_array_get(entities, (size_t)reader->position));
+        reader->made_count += result == MICA_OK;
+    }
+    if (result == MICA_OK) {
+        result = fill_in(reader);
+    }
+    while (result != MICA_OK && reader->made_count > 0) {
+        (void)mica_entity_destroy(reader->world, reader->entities[reader->order[--reader->made_count]]);
     }
     return result;
 }
 
-static mica_result load(mica_world *world, json_t *root, const json_error_t *error, mi_save_report *report,
-                        mica_saved_scene *scene) {
-    if (root == NULL) {
-        const enum json_error_code code = json_error_code(error);
-        if (code == json_error_out_of_memory) {
-            return mi_save_refuse(report, MICA_OUT_OF_MEMORY, "out of memory");
-        }
-        return mi_save_refuse(report, code == json_error_cannot_open_file ? MICA_IO : MICA_FORMAT,
-                              "line %d, column %d: %s", error->line, error->column, error->text);
+static mica_result refuse_text(mi_save_report *report, const json_error_t *error) {
+    switch (json_error_code(error)) {
+    case json_error_out_of_memory:
+        return mi_save_refuse_memory(report);
+    case json_error_cannot_open_file:
+        return mi_save_refuse(report, MICA_IO, "%s", error->text);
+    default:
+        return mi_save_refuse(report, MICA_FORMAT, "line %d, column %d: %s", error->line, error->column, error->text);
     }
+}
+
+static mica_result read_root(mica_world *world, json_t *root, mi_save_report *report, mica_saved_scene *scene) {
     scene_reader reader = {.world = world, .schema = mica_world_schema(world), .report = report};
     reader.values =
-        (mi_value_reader){.schema = reader.schema, .report = report, .entity_field = add_fixup, .user = &reader};
+        (mi_value_reader){.schema = reader.schema, .report = report, .entity_field = add_pending, .user = &reader};
     const mica_result result = read_scene(&reader, root);
     if (result == MICA_OK) {
         scene->entities = reader.entities;
         scene->entity_count = reader.entity_count;
-        scene->release = free;
+        scene->release = mi_save_free_function();
     } else {
-        free(reader.entities);
+        mi_save_free(reader.entities);
     }
-    free(reader.places);
-    free(reader.fixups);
-    free(reader.memory);
-    free(reader.spawn);
-    json_decref(reader.unknown);
-    json_decref(root);
+    mi_save_free(reader.places);
+    mi_save_free(reader.parents);
+    mi_save_free(reader.levels);
+    mi_save_free(reader.order);
+    mi_save_free(reader.pending);
+    mi_save_free(reader.memory_block);
+    mi_save_free(reader.spawn);
     return result;
 }
 
-static mica_result finish(const mi_save_report *report, mica_saved_scene *scene) {
-    memcpy(scene->message, report->text, MICA_SAVE_MESSAGE_SIZE);
-    return report->code;
-}
+// Where the text is: a path, or else memory.
+typedef struct input {
+    const char *path;
+    const char *text;
+    size_t byte_size;
+} input;
 
-mica_result mica_scene_load(mica_world *world, const char *path, const mica_save_options *options,
-                            mica_saved_scene *scene) {
-    if (scene == NULL) {
-        return MICA_INVALID;
-    }
-    *scene = (mica_saved_scene){0};
-    mi_save_report report;
-    mi_save_report_init(&report, path, options);
-    if (world == NULL || path == NULL) {
-        mi_save_refuse(&report, MICA_INVALID, "needs a world and a path");
-        return finish(&report, scene);
-    }
-    json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    load(world, root, &error, &report, scene);
-    return finish(&report, scene);
-}
-
-mica_result mica_scene_load_memory(mica_world *world, const char *text, size_t byte_size, const char *label,
-                                   const mica_save_options *options, mica_saved_scene *scene) {
+static mica_result load(mica_world *world, const input *from, const char *label, const mica_save_options *options,
+                        mica_saved_scene *scene) {
     if (scene == NULL) {
         return MICA_INVALID;
     }
     *scene = (mica_saved_scene){0};
     mi_save_report report;
     mi_save_report_init(&report, label, options);
-    if (world == NULL || text == NULL) {
-        mi_save_refuse(&report, MICA_INVALID, "needs a world and a text");
-        return finish(&report, scene);
+    mica_result result = MICA_OK;
+    if (world == NULL || (from->path == NULL && from->text == NULL)) {
+        result = mi_save_refuse(&report, MICA_INVALID, "needs a world and a %s", label == from->path ? "path" : "text");
+    } else {
+        json_error_t error;
+        json_t *root = from->path != NULL ? json_load_file(from->path, JSON_REJECT_DUPLICATES, &error)
+                                          : json_loadb(from->text, from->byte_size, JSON_REJECT_DUPLICATES, &error);
+        result = root == NULL ? refuse_text(&report, &error) : read_root(world, root, &report, scene);
+        json_decref(root);
     }
-    json_error_t error;
-    json_t *root = json_loadb(text, byte_size, JSON_REJECT_DUPLICATES, &error);
-    load(world, root, &error, &report, scene);
-    return finish(&report, scene);
+    mi_save_report_release(&report);
+    memcpy(scene->message, result == MICA_OK ? "" : report.text, result == MICA_OK ? 1 : MICA_SAVE_MESSAGE_SIZE);
+    return result;
+}
+
+mica_result mica_scene_load(mica_world *world, const char *path, const mica_save_options *options,
+                            mica_saved_scene *scene) {
+    return load(world, &(input){.path = path}, path, options, scene);
+}
+
+mica_result mica_scene_load_memory(mica_world *world, const char *text, size_t byte_size, const char *label,
+                                   const mica_save_options *options, mica_saved_scene *scene) {
+    return load(world, &(input){.text = text, .byte_size = byte_size}, label, options, scene);
 }
 
 void mica_saved_scene_release(mica_saved_scene *scene) {

@@ -1,287 +1,194 @@
 // Writing a world as a JSON scene.
 //
 // Entities are numbered first: roots in order of visit, each followed by its descendants in pre-order, so that siblings
-// stand in their order and a file that is loaded and saved again stays the same. Each component is turned into JSON and
-// printed by itself, so that memory does not grow with the world; floats are printed with nine digits, which give every
-// float back, components with doubles with seventeen. Components stand in order of name: order of registration does not
-// show.
-#include "json_value.h"
+// stand in their order, and a file that is loaded and saved again stays the same. A plain file is written beside its
+// name and renamed; what is there and is no plain file (a device, a pipe, a link) is written to as it is.
+#include "save_memory.h"
+#include "scene_writer.h"
 
 #include <mica/mica.h>
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct scene_writer {
-    mica_world *world;
-    const mica_schema *schema;
-    mi_save_report report;
-    FILE *file;
-    mica_entity *entities; // by position
-    int32_t entity_count;
-    uint32_t *position_of; // position + 1 by slot index; 0: none
-    uint32_t slot_count;
-    uint32_t *rank; // by component id: place in the order of names
-    uint8_t *state; // by component id: what is known of the type
-    mica_component name_component;
-    uint64_t dangling_count; // entity fields that named no living entity
-} scene_writer;
+#include <sys/stat.h>
 
-enum { STATE_UNKNOWN, STATE_WRITTEN, STATE_WRITTEN_DOUBLE, STATE_LEFT_OUT };
-
-static mica_result refuse_memory(scene_writer *writer) {
-    return mi_save_refuse(&writer->report, MICA_OUT_OF_MEMORY, "out of memory");
-}
-
-static void add_entity(scene_writer *writer, mica_entity entity) {
-    writer->entities[writer->entity_count++] = entity;
-    writer->position_of[mica_entity_index(entity)] = (uint32_t)writer->entity_count;
-}
+// The entities of a world by position.
+typedef struct entity_list {
+    mica_entity *entities;
+    int32_t count;
+} entity_list;
 
 // Adds an entity and its descendants in pre-order.
-static void add_tree(scene_writer *writer, mica_entity root) {
+static void add_tree(entity_list *list, const mica_world *world, mica_entity root) {
     mica_entity entity = root;
-    add_entity(writer, entity);
+    list->entities[list->count++] = entity;
     for (;;) {
-        mica_entity next = mica_first_child(writer->world, entity);
+        mica_entity next = mica_first_child(world, entity);
         while (mica_entity_is_null(next) && !mica_entity_equal(entity, root)) {
-            next = mica_next_sibling(writer->world, entity);
+            next = mica_next_sibling(world, entity);
             if (mica_entity_is_null(next)) {
-                entity = mica_parent(writer->world, entity);
+                entity = mica_parent(world, entity);
             }
         }
         if (mica_entity_is_null(next)) {
             return;
         }
         entity = next;
-        add_entity(writer, entity);
+        list->entities[list->count++] = entity;
     }
 }
 
-static mica_result number_entities(scene_writer *writer) {
-    const size_t count = (size_t)mica_world_entity_count(writer->world);
-    writer->slot_count = mica_world_statistics(writer->world).slot_count + 1;
-    writer->entities = malloc((count + 1) * sizeof(mica_entity));
-    writer->position_of = calloc(writer->slot_count, sizeof(uint32_t));
-    mica_query *all = mica_query_find(writer->world, NULL, 0);
-    if (writer->entities == NULL || writer->position_of == NULL || all == NULL) {
-        return refuse_memory(writer);
+// False: out of memory.
+static bool list_entities(entity_list *list, mica_world *world) {
+    const int32_t count = mica_world_entity_count(world);
+    list->entities = mi_save_allocate_array((size_t)count + 1, sizeof(mica_entity));
+    mica_query *all = list->entities == NULL ? NULL : mica_query_find(world, NULL, 0);
+    if (all == NULL) {
+        return false;
     }
-    bool walked = false;
     mica_each (all, it) {
-        walked = true;
         for (int32_t i = 0; i < it.count; i++) {
-            if (mica_entity_is_null(mica_parent(writer->world, it.entities[i]))) {
-                add_tree(writer, it.entities[i]);
+            if (mica_entity_is_null(mica_parent(world, it.entities[i]))) {
+                add_tree(list, world, it.entities[i]);
             }
         }
     }
-    return walked || count == 0 ? MICA_OK : refuse_memory(writer);
+    return list->count == count; // no walk was opened without memory
 }
 
-// The order of names, by counting for each type how many come before it; schemas are small beside worlds, and it is
-// done once a file.
-typedef struct named_type {
-    const char *name;
-    mica_component id;
-} named_type;
+// A file that is written; `result` keeps what the system said first.
+typedef struct output {
+    FILE *file;
+    int error;
+} output;
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(((const named_type *)a)->name, ((const named_type *)b)->name);
+static bool write_text(void *user, const char *text, size_t byte_size) {
+    output *to = user;
+    errno = 0;
+    if (to->error == 0 && fwrite(text, 1, byte_size, to->file) != byte_size) {
+        to->error = errno == 0 ? EIO : errno;
+    }
+    return to->error == 0;
 }
 
-static mica_result rank_types(scene_writer *writer) {
-    const int32_t count = mica_schema_count(writer->schema);
-    named_type *types = malloc(((size_t)count + 1) * sizeof(named_type));
-    writer->rank = calloc((size_t)count + 1, sizeof(uint32_t));
-    writer->state = calloc((size_t)count + 1, 1);
-    if (types == NULL || writer->rank == NULL || writer->state == NULL) {
-        free(types);
-        return refuse_memory(writer);
-    }
-    for (int32_t i = 0; i < count; i++) {
-        types[i] =
-            (named_type){mica_schema_info(writer->schema, (mica_component)(i + 1))->name, (mica_component)(i + 1)};
-    }
-    qsort(types, (size_t)count, sizeof(named_type), compare_names);
-    for (int32_t i = 0; i < count; i++) {
-        writer->rank[types[i].id] = (uint32_t)i;
-    }
-    free(types);
-    return MICA_OK;
+static bool write_string(output *to, const char *text) {
+    return write_text(to, text, strlen(text));
 }
 
-static int64_t entity_id(void *user, mica_entity entity) {
-    scene_writer *writer = user;
-    if (mica_entity_is_null(entity)) {
-        return -1;
-    }
-    if (!mica_entity_alive(writer->world, entity)) {
-        writer->dangling_count++;
-        return -1;
-    }
-    return (int64_t)writer->position_of[mica_entity_index(entity)] - 1;
-}
-
-// Decides once whether and how values of a type are written.
-static mica_result look_at_type(scene_writer *writer, mica_component id) {
-    const mica_component_info *info = mica_schema_info(writer->schema, id);
-    if (info->transient || id == writer->name_component) {
-        writer->state[id] = STATE_LEFT_OUT;
+static mica_result write_name(mica_scene_writer *writer, mica_entity entity, output *to) {
+    if (!mica_entity_has(writer->world, entity, writer->name_component)) {
         return MICA_OK;
     }
-    if (info->hooks.destruct != NULL) {
-        writer->state[id] = STATE_LEFT_OUT;
-        return mi_save_warn(&writer->report, MICA_UNKNOWN, "%s owns something and is not written", info->name);
+    const char *name = mica_name_of(writer->world, entity);
+    json_t *json = NULL;
+    if (!mi_text_to_json(name, strlen(name), &json)) {
+        return mi_save_refuse_memory(&writer->report);
     }
-    writer->state[id] = mi_type_has_doubles(writer->schema, id) ? STATE_WRITTEN_DOUBLE : STATE_WRITTEN;
-    return MICA_OK;
+    if (json == NULL) {
+        return mi_save_warn(&writer->report, MICA_INVALID, "/name", "names that are no UTF-8 are left out");
+    }
+    if (!write_string(to, ", \"name\": ")) {
+        json_decref(json);
+        return MICA_IO;
+    }
+    return mi_scene_writer_print(writer, json, 0, write_text, to) ? MICA_OK : writer->report.code;
 }
 
-// The ids of an entity's components that are written, in order of name. Returns their number, -1 on failure.
-static int32_t written_components(scene_writer *writer, mica_entity entity, mica_component *ids, int32_t capacity) {
-    const int32_t count = mica_entity_components(writer->world, entity, ids, capacity);
-    int32_t kept = 0;
-    for (int32_t i = 0; i < count; i++) {
-        const mica_component id = ids[i];
-        if (writer->state[id] == STATE_UNKNOWN && look_at_type(writer, id) != MICA_OK) {
-            return -1;
-        }
-        if (writer->state[id] == STATE_LEFT_OUT) {
-            continue;
-        }
-        int32_t place = kept++;
-        while (place > 0 && writer->rank[ids[place - 1]] > writer->rank[id]) {
-            ids[place] = ids[place - 1];
-            place--;
-        }
-        ids[place] = id;
+static mica_result write_entity(mica_scene_writer *writer, mica_entity entity, int32_t position, output *to) {
+    char start[48];
+    (void)snprintf(start, sizeof(start), "%s\n    {\"id\": %d", position == 0 ? "" : ",", position);
+    mica_result result = write_string(to, start) ? write_name(writer, entity, to) : MICA_IO;
+    if (result == MICA_OK) {
+        result = write_string(to, ", \"components\": ") ? MICA_OK : MICA_IO;
     }
-    return kept;
+    if (result == MICA_OK) {
+        result = mica_scene_writer_components(writer, entity, write_text, to);
+    }
+    return result == MICA_OK && !write_string(to, "}") ? MICA_IO : result;
 }
 
-// Prints a piece of JSON and lets go of it; NULL stands for memory that was not there.
-static bool print_json(scene_writer *writer, json_t *json, size_t flags) {
-    const bool printed = json != NULL && json_dumpf(json, writer->file, flags | JSON_ENCODE_ANY) == 0;
-    json_decref(json);
-    return printed;
+static mica_result write_document(mica_scene_writer *writer, const entity_list *list, output *to) {
+    mica_result result = write_string(to, "{\"mica\": 1, \"entities\": [") ? MICA_OK : MICA_IO;
+    for (int32_t i = 0; result == MICA_OK && i < list->count; i++) {
+        result = write_entity(writer, list->entities[i], i, to);
+    }
+    if (result == MICA_OK && !write_string(to, "\n]}\n")) {
+        result = MICA_IO;
+    }
+    return result;
 }
 
-static bool write_component(scene_writer *writer, mica_entity entity, mica_component id) {
-    const mica_component_info *info = mica_schema_info(writer->schema, id);
-    const mi_value_writer values = {.schema = writer->schema, .entity_id = entity_id, .user = writer};
-    const void *value = info->size == 0 ? NULL : mica_entity_get(writer->world, entity, id);
-    const size_t precision = writer->state[id] == STATE_WRITTEN_DOUBLE ? 17 : 9;
-    return print_json(writer, json_string(info->name), 0) && fputs(": ", writer->file) >= 0 &&
-           print_json(writer, mi_value_to_json(&values, id, value), JSON_REAL_PRECISION(precision));
+// Writes the file at `path` anew.
+static mica_result write_file(mica_scene_writer *writer, const entity_list *list, const char *path) {
+    output to = {.file = fopen(path, "wb")};
+    if (to.file == NULL) {
+        return mi_save_refuse(&writer->report, MICA_IO, "could not be created: %s", strerror(errno));
+    }
+    mica_result result = write_document(writer, list, &to);
+    errno = 0;
+    if (fclose(to.file) != 0 && to.error == 0) {
+        to.error = errno;
+    }
+    if (to.error != 0) {
+        result = mi_save_refuse(&writer->report, MICA_IO, "could not be written: %s", strerror(to.error));
+    }
+    return result;
 }
 
-static mica_result write_entity(scene_writer *writer, int32_t position) {
-    mica_component on_stack[256];
-    mica_component *ids = on_stack;
-    const mica_entity entity = writer->entities[position];
-    const int32_t all = mica_entity_components(writer->world, entity, NULL, 0);
-    if (all > (int32_t)(sizeof(on_stack) / sizeof(on_stack[0]))) {
-        ids = malloc((size_t)all * sizeof(mica_component));
-    }
-    const int32_t count = ids == NULL ? -1 : written_components(writer, entity, ids, all);
-    bool fine = count >= 0 && fprintf(writer->file, "%s\n    {\"id\": %d", position == 0 ? "" : ",", position) > 0;
-    if (fine && mica_entity_has(writer->world, entity, writer->name_component)) {
-        const char *name = mica_name_of(writer->world, entity);
-        json_t *json = json_string(name);
-        if (json == NULL) { // no UTF-8
-            mi_save_warn(&writer->report, MICA_INVALID, "the name of entity %d is no UTF-8 and is left out", position);
-        } else {
-            fine = fputs(", \"name\": ", writer->file) >= 0 && print_json(writer, json, 0);
-        }
-    }
-    for (int32_t i = 0; fine && i < count; i++) {
-        fine =
-            fputs(i == 0 ? ", \"components\": {" : ", ", writer->file) >= 0 && write_component(writer, entity, ids[i]);
-    }
-    fine = fine && fputs(count > 0 ? "}}" : "}", writer->file) >= 0;
-    if (ids != on_stack) {
-        free(ids);
-    }
-    if (fine || writer->report.code != MICA_OK) {
-        return writer->report.code;
-    }
-    return mi_save_refuse(&writer->report, MICA_IO, "could not write entity %d: %s", position, strerror(errno));
+static bool is_replaced(const char *path) {
+    struct stat found;
+    return lstat(path, &found) != 0 || S_ISREG(found.st_mode);
 }
 
-static mica_result write_file(scene_writer *writer) {
-    if (fputs("{\"mica\": 1, \"entities\": [", writer->file) < 0) {
-        return mi_save_refuse(&writer->report, MICA_IO, "could not write: %s", strerror(errno));
-    }
-    for (int32_t i = 0; i < writer->entity_count; i++) {
-        const mica_result result = write_entity(writer, i);
-        if (result != MICA_OK) {
-            return result;
-        }
-    }
-    if (fputs("\n]}\n", writer->file) < 0 || fflush(writer->file) != 0) {
-        return mi_save_refuse(&writer->report, MICA_IO, "could not write: %s", strerror(errno));
-    }
-    if (writer->dangling_count > 0) {
-        return mi_save_warn(&writer->report, MICA_STALE, "%llu entity fields named no living entity and became null",
-                            (unsigned long long)writer->dangling_count);
-    }
-    return MICA_OK;
-}
-
-// Writes beside the file, then renames, so that a failure leaves an old file as it was.
-static mica_result write_and_rename(scene_writer *writer, const char *path) {
-    const size_t size = strlen(path) + 5;
-    char *aside = malloc(size);
+static mica_result write_and_rename(mica_scene_writer *writer, const entity_list *list, const char *path) {
+    static const char ending[] = ".tmp";
+    const size_t path_size = strlen(path);
+    char *aside = mi_save_allocate(path_size + sizeof(ending));
     if (aside == NULL) {
-        return refuse_memory(writer);
+        return mi_save_refuse_memory(&writer->report);
     }
-    snprintf(aside, size, "%s.tmp", path);
+    memcpy(aside, path, path_size);
+    memcpy(aside + path_size, ending, sizeof(ending));
+    mica_result result = write_file(writer, list, aside);
+    if (result == MICA_OK && rename(aside, path) != 0) {
+        result = mi_save_refuse(&writer->report, MICA_IO, "could not be renamed from %s: %s", aside, strerror(errno));
+    }
+    if (result != MICA_OK) {
+        (void)remove(aside);
+    }
+    mi_save_free(aside);
+    return result;
+}
+
+static mica_result save(mica_world *world, const char *path, const mica_save_options *options, mi_save_report *report) {
+    if (world == NULL || path == NULL) {
+        return mi_save_refuse(report, MICA_INVALID, "needs a world and a path");
+    }
+    entity_list list = {0};
+    mica_scene_writer *writer = NULL;
+    if (list_entities(&list, world)) {
+        writer = mica_scene_writer_create(world, list.entities, list.count, path, options);
+    }
     mica_result result = MICA_OK;
-    writer->file = fopen(aside, "wb");
-    if (writer->file == NULL) {
-        result = mi_save_refuse(&writer->report, MICA_IO, "could not create %s: %s", aside, strerror(errno));
+    if (writer == NULL) {
+        result = mi_save_refuse_memory(report);
     } else {
-        result = write_file(writer);
-        if (fclose(writer->file) != 0 && result == MICA_OK) {
-            result = mi_save_refuse(&writer->report, MICA_IO, "could not write: %s", strerror(errno));
-        }
-        if (result == MICA_OK && rename(aside, path) != 0) {
-            result = mi_save_refuse(&writer->report, MICA_IO, "could not rename %s: %s", aside, strerror(errno));
-        }
-        if (result != MICA_OK) {
-            remove(aside);
-        }
+        result = is_replaced(path) ? write_and_rename(writer, &list, path) : write_file(writer, &list, path);
+        memcpy(report->text, writer->report.text, MICA_SAVE_MESSAGE_SIZE);
     }
-    free(aside);
+    mica_scene_writer_destroy(writer);
+    mi_save_free(list.entities);
     return result;
 }
 
 mica_result mica_scene_save(mica_world *world, const char *path, const mica_save_options *options, char *message) {
-    scene_writer writer = {.world = world};
-    mi_save_report_init(&writer.report, path, options);
-    mica_result result = MICA_OK;
-    if (world == NULL || path == NULL) {
-        result = mi_save_refuse(&writer.report, MICA_INVALID, "needs a world and a path");
-    } else {
-        writer.schema = mica_world_schema(world);
-        writer.name_component = mica_world_register(world, mica_type_of(mica_name));
-        result = writer.name_component == 0 ? refuse_memory(&writer) : number_entities(&writer);
-    }
-    if (result == MICA_OK) {
-        result = rank_types(&writer);
-    }
-    if (result == MICA_OK) {
-        result = write_and_rename(&writer, path);
-    }
-    free(writer.entities);
-    free(writer.position_of);
-    free(writer.rank);
-    free(writer.state);
+    mi_save_report report;
+    mi_save_report_init(&report, path, options);
+    const mica_result result = save(world, path, options, &report);
     if (message != NULL) {
-        memcpy(message, writer.report.text, MICA_SAVE_MESSAGE_SIZE);
+        (void)snprintf(message, MICA_SAVE_MESSAGE_SIZE, "%s", result == MICA_OK ? "" : report.text);
     }
     return result;
 }

@@ -34,9 +34,10 @@ typedef struct mica_saved_scene {
 } mica_saved_scene;
 
 /// Loads a JSON scene into `world`. Types must be known to its schema; components of the library's own are. Values that
-/// the file leaves out are as constructed. Children are linked in the order of the file.
+/// the file leaves out are as constructed. Siblings are linked in the order of the file.
 ///
-/// On success `scene` is to be released. On failure it holds nothing but the message, and the world is as it was.
+/// On success `scene` is to be released. On failure it holds nothing but the message, and the world is as it was but
+/// for types that have become known.
 /// Refuses: `MICA_IO`, `MICA_FORMAT` (malformed; another version of the format; an id twice or unknown; a value of the
 /// wrong kind or out of range), `MICA_CYCLE`, `MICA_UNKNOWN` (strict: an unknown component or field), `MICA_INVALID`
 /// (no world, path or scene), `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`. Structural (world.h). O(size of the
@@ -52,11 +53,39 @@ MICA_API mica_result mica_scene_load_memory(mica_world *world, const char *text,
 MICA_API void mica_saved_scene_release(mica_saved_scene *scene);
 
 /// Writes all entities of `world` to a JSON scene: roots in order of visit, each followed by its descendants, children
-/// in their order; ids are positions. Not written: transient types, and (with a warning) types that own something. The
-/// file is written beside `path` and renamed, so that a failure leaves an old file as it was. `message` (may be NULL)
-/// receives why the call failed, `MICA_SAVE_MESSAGE_SIZE` bytes. Refuses: `MICA_IO`, `MICA_INVALID`, `MICA_UNKNOWN`
-/// (strict: a type that cannot be written), `MICA_OUT_OF_MEMORY`. Not structural. O(entities + components).
+/// in their order; ids are positions. Not written: transient types, and (with a warning) types that own something. A
+/// plain file is written beside `path` and renamed, so that a failure leaves an old one as it was. `message` (may be
+/// NULL) receives why the call failed, `MICA_SAVE_MESSAGE_SIZE` bytes. Refuses: `MICA_IO`, `MICA_INVALID`,
+/// `MICA_UNKNOWN` (strict: a type that cannot be written), `MICA_STALE` (strict: an entity field that names nobody),
+/// `MICA_OUT_OF_MEMORY`. Not structural. O(entities + components).
 MICA_API mica_result mica_scene_save(mica_world *world, const char *path, const mica_save_options *options,
                                      char *message);
+
+/// Writes the components of single entities as scenes do, for programs with a document of their own.
+typedef struct mica_scene_writer mica_scene_writer;
+
+/// Receives a piece of text, not closed by zero; false stops the writing.
+typedef bool (*mica_text_function)(void *user, const char *text, size_t byte_size);
+
+/// Makes a writer for entities whose ids are their positions in `entities`, which may hold nulls; other entities are
+/// written as null. The world must not change while the writer is used. `label` stands for the file's name in messages.
+/// NULL: out of memory, or no world. O(slots of the world).
+MICA_API mica_scene_writer *mica_scene_writer_create(mica_world *world, const mica_entity *entities, int32_t count,
+                                                     const char *label, const mica_save_options *options);
+
+/// The id by which the writer names an entity; -1 if it does not. O(1).
+MICA_API int64_t mica_scene_writer_id(const mica_scene_writer *writer, mica_entity entity);
+
+/// Writes the components of one entity as one JSON object, in order of name, without a line end. Refuses: `MICA_STALE`,
+/// `MICA_IO` (the function stopped it), `MICA_UNKNOWN` and `MICA_STALE` as `mica_scene_save`, `MICA_OUT_OF_MEMORY`.
+/// O(size of the values).
+MICA_API mica_result mica_scene_writer_components(mica_scene_writer *writer, mica_entity entity,
+                                                  mica_text_function function, void *user);
+
+/// Why the writer failed last; "" if it did not. As good as the writer, until its next failure. O(1).
+MICA_API const char *mica_scene_writer_message(const mica_scene_writer *writer);
+
+/// Ends a writer. NULL is allowed. O(1).
+MICA_API void mica_scene_writer_destroy(mica_scene_writer *writer);
 
 MICA_END

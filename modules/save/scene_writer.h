@@ -1,0 +1,23 @@
+// What writes entities of a scene, one after the other.
+#pragma once
+
+#include "json_value.h"
+
+struct mica_scene_writer {
+    mica_world *world;
+    const mica_schema *schema;
+    mi_save_report report;
+    uint32_t *position_of; // position + 1 by index of the slot; 0: none
+    uint32_t slot_count;
+    uint32_t *rank; // by component id: place in the order of names
+    uint8_t *state; // by component id: what is known of the type
+    int32_t type_count;
+    mica_component *components; // of the entity being written
+    int32_t component_capacity;
+    mica_component name_component;
+};
+
+// Prints a piece of JSON; false, reported: the function stopped it, or `json` is NULL, which stands for memory that was
+// not there. Takes the reference.
+bool mi_scene_writer_print(mica_scene_writer *writer, json_t *json, size_t flags, mica_text_function function,
+                           void *user);

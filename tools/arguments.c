@@ -1,0 +1,137 @@
+// Reading arguments: `--name value` or `--name=value`, in any order, around the one operand; "--" ends the options. A
+// number is read as a whole or refused; nothing is guessed.
+#include "arguments.h"
+
+#include "say.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A rate beyond these makes a tick of no length, or of one that is no number.
+#define RATE_LEAST 0.001
+#define RATE_MOST 1000000.0
+
+// Whether `text` is the option, alone or with "=value".
+static bool option_matches(const option *candidate, const char *text) {
+    const size_t size = strlen(candidate->name);
+    return strncmp(candidate->name, text, size) == 0 &&
+           (text[size] == '\0' || (text[size] == '=' && candidate->kind != OPTION_FLAG));
+}
+
+static const option *find_option(const command_syntax *syntax, const char *text) {
+    for (const option *candidate = syntax->options; candidate->name != NULL; candidate++) {
+        if (option_matches(candidate, text)) {
+            return candidate;
+        }
+    }
+    return NULL;
+}
+
+static bool read_ticks(const command_syntax *syntax, const char *text, int64_t *ticks) {
+    char *end = NULL;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > INT32_MAX) {
+        say("%s: --ticks: expected a whole number from 0 to %d, found '%s'", syntax->name, INT32_MAX, text);
+        return false;
+    }
+    *ticks = number;
+    return true;
+}
+
+static bool read_rate(const command_syntax *syntax, const char *text, double *rate) {
+    char *end = NULL;
+    *rate = strtod(text, &end);
+    const bool is_number = (text[0] >= '0' && text[0] <= '9') || text[0] == '.';
+    if (!is_number || *end != '\0' || !(*rate >= RATE_LEAST && *rate <= RATE_MOST)) {
+        say("%s: --hz: expected a number from %g to %.0f, found '%s'", syntax->name, RATE_LEAST, RATE_MOST, text);
+        return false;
+    }
+    return true;
+}
+
+static bool read_value(const command_syntax *syntax, const option *found, const char *text, arguments *values) {
+    void *to = (char *)values + found->offset;
+    switch (found->kind) {
+    case OPTION_FLAG:
+        *(bool *)to = true;
+        return true;
+    case OPTION_PATH:
+        *(const char **)to = text;
+        return true;
+    case OPTION_PATHS:
+        values->plugin_paths[values->plugin_count++] = text;
+        return true;
+    case OPTION_TICKS:
+        return read_ticks(syntax, text, to);
+    case OPTION_RATE:
+        return read_rate(syntax, text, to);
+    }
+    return false;
+}
+
+static bool read_operand(const command_syntax *syntax, const char *text, arguments *values) {
+    if (values->scene_path != NULL) {
+        say("%s: expected one %s, found '%s' and '%s'", syntax->name, syntax->operand_name, values->scene_path, text);
+        return false;
+    }
+    values->scene_path = text;
+    return true;
+}
+
+// Reads the option at argv[*at], and its value.
+static bool read_option(const command_syntax *syntax, int argc, char **argv, int *at, arguments *values) {
+    const char *text = argv[*at];
+    const option *found = find_option(syntax, text);
+    if (found == NULL) {
+        say("%s: unknown option '%s'; '%s --help' names those there are", syntax->name, text, syntax->name);
+        return false;
+    }
+    if (found->kind == OPTION_FLAG) {
+        return read_value(syntax, found, NULL, values);
+    }
+    const char *value = strchr(text, '=');
+    if (value == NULL && *at + 1 < argc) {
+        return read_value(syntax, found, argv[++*at], values);
+    }
+    if (value == NULL || value[1] == '\0') {
+        say("%s: %s: expected %s after it", syntax->name, found->name, found->value_name);
+        return false;
+    }
+    return read_value(syntax, found, value + 1, values);
+}
+
+bool arguments_read(const command_syntax *syntax, int argc, char **argv, arguments *values) {
+    bool is_after_options = false;
+    for (int at = 0; at < argc; at++) {
+        const char *text = argv[at];
+        bool is_fine = true;
+        if (!is_after_options && strcmp(text, "--") == 0) {
+            is_after_options = true;
+        } else if (is_after_options || text[0] != '-') {
+            is_fine = read_operand(syntax, text, values);
+        } else {
+            is_fine = read_option(syntax, argc, argv, &at, values);
+        }
+        if (!is_fine) {
+            return false;
+        }
+    }
+    if (values->scene_path == NULL && !values->help) {
+        say("%s: expected a %s; '%s --help' says more", syntax->name, syntax->operand_name, syntax->name);
+        return false;
+    }
+    return true;
+}
+
+void arguments_print_help(const command_syntax *syntax, FILE *file) {
+    (void)fprintf(file, "usage: %s %s [OPTION]...\n%s\nOptions:\n", syntax->name, syntax->operand_name,
+                  syntax->purpose);
+    for (const option *each = syntax->options; each->name != NULL; each++) {
+        char left[32];
+        (void)snprintf(left, sizeof(left), "%s %s", each->name, each->value_name == NULL ? "" : each->value_name);
+        (void)fprintf(file, "  %-16s  %s\n", left, each->help);
+    }
+}

@@ -1,0 +1,55 @@
+// Opening and closing what commands work on. Plug-ins come before the scene, so that their components are known when it
+// is read, and are unloaded when the world, which calls into them to its end, is gone.
+#include "session.h"
+
+#include "say.h"
+
+#include <mica/transform.h>
+
+#include <stdlib.h>
+
+bool session_read_arguments(const command_syntax *syntax, int argc, char **argv, arguments *values, int *exit_code) {
+    values->plugin_paths = calloc((size_t)argc + 1, sizeof(char *));
+    *exit_code = EXIT_USAGE;
+    if (values->plugin_paths == NULL) {
+        say("out of memory");
+        *exit_code = EXIT_FAILED;
+        return false;
+    }
+    if (!arguments_read(syntax, argc, argv, values)) {
+        return false;
+    }
+    if (values->help) {
+        arguments_print_help(syntax, stdout);
+        *exit_code = EXIT_DONE;
+        return false;
+    }
+    return true;
+}
+
+// A plug-in may have added the system itself, to say what comes before it.
+static bool add_transform_system(mica_world *world) {
+    return mica_system_find(world, "resolve_transforms").id != 0 || mica_transform_system_add(world).id != 0;
+}
+
+bool session_open(session *opened, const arguments *values) {
+    *opened = (session){.world = mica_world_create(&(mica_world_def){.log = say_warnings()})};
+    if (opened->world == NULL) {
+        say("%s", mica_last_error());
+        return false;
+    }
+    if (!plugin_list_load(&opened->plugins, opened->world, values->plugin_paths, values->plugin_count)) {
+        return false;
+    }
+    if (!add_transform_system(opened->world)) {
+        say("%s", mica_last_error());
+        return false;
+    }
+    return scene_file_load(&opened->scene, opened->world, values->scene_path);
+}
+
+void session_close(session *opened) {
+    scene_file_release(&opened->scene);
+    mica_world_destroy(opened->world);
+    plugin_list_release(&opened->plugins);
+}
