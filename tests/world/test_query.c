@@ -1,0 +1,555 @@
+// Queries: what matches, in which order, what is refused; walks, the structure lock, and changes recorded while
+// walking.
+#include "world_fixture.h"
+
+#include "world/query.h"
+
+static void terms_decide_what_matches(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity plain = mica_spawn(w.world, mica_value_of(Health, {1}));
+    const mica_entity frozen = mica_spawn(w.world, mica_value_of(Health, {2}), mica_tag(Frozen));
+    const mica_entity placed = mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}));
+    mica_query *healthy = mica_query_of(w.world, mica_read(Health));
+    mica_query *warm = mica_query_of(w.world, mica_read(Health), mica_without(Frozen));
+    mica_query *cold = mica_query_of(w.world, mica_write(Health), mica_with(Frozen));
+    mica_query *either = mica_query_of(w.world, mica_any_read(1, Position), mica_any_with(1, Frozen));
+    mica_query *optional = mica_query_of(w.world, mica_read_optional(Position), mica_with(Health));
+    assert_int_equal(mica_query_count(healthy), 2);
+    assert_int_equal(mica_query_count(warm), 1);
+    assert_entity_equal(mica_query_first(warm), plain);
+    assert_entity_equal(mica_query_first(cold), frozen);
+    assert_true(mica_query_contains(either, placed));
+    assert_true(mica_query_contains(either, frozen));
+    assert_false(mica_query_contains(either, plain));
+    assert_int_equal(mica_query_count(optional), 2);
+    assert_false(mica_query_contains(optional, MICA_NULL));
+    assert_int_equal(mica_query_size_hint(healthy), 2);
+    watched_end(&w);
+}
+
+static void any_of_clauses_each_need_one(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_query *query = mica_query_of(w.world, mica_any_read(1, Health), mica_any_read(1, Position),
+                                      mica_any_with(2, Frozen), mica_any_write(2, Wide));
+    const mica_entity both = mica_spawn(w.world, mica_tag(Health), mica_tag(Wide));
+    const mica_entity one = mica_spawn(w.world, mica_tag(Health), mica_tag(Position));
+    assert_true(mica_query_contains(query, both));
+    assert_false(mica_query_contains(query, one));
+    int32_t spans = 0;
+    mica_each (query, it) {
+        spans++;
+        assert_non_null(mica_read_of(it, Health));
+        assert_null(mica_read_of(it, Position));
+        assert_non_null(mica_write_of(it, Wide));
+    }
+    assert_int_equal(spans, 1);
+    watched_end(&w);
+}
+
+static void the_same_terms_in_any_order_are_the_same_query(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_query *a = mica_query_of(w.world, mica_read(Health), mica_without(Frozen));
+    assert_ptr_equal(mica_query_of(w.world, mica_without(Frozen), mica_read(Health)), a);
+    assert_ptr_not_equal(mica_query_of(w.world, mica_write(Health), mica_without(Frozen)), a);
+    assert_ptr_not_equal(mica_query_of(w.world, mica_read(Health)), a);
+    const mica_component ids[] = {mica_register(w.world, Frozen), mica_register(w.world, Health)};
+    const mica_term by_id[] = {{.component = ids[0], .use = MICA_USE_WITHOUT},
+                               {.component = ids[1], .use = MICA_USE_READ}};
+    assert_ptr_equal(mica_query_find(w.world, by_id, 2), a);
+    assert_string_equal(mica_query_text(a), "Health, !Frozen");
+    watched_end(&w);
+}
+
+static void trim_drops_the_queries_that_nobody_holds(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_query *held = mica_query_create(w.world, &mica_read(Health), 1);
+    mica_query_of(w.world, mica_read(Position));
+    mica_query_of(w.world, mica_read(Wide));
+    assert_int_equal(mica_world_statistics(w.world).query_count, 3);
+    assert_int_equal(mica_world_trim(w.world), MICA_OK);
+    assert_int_equal(mica_world_statistics(w.world).query_count, 1);
+    assert_ptr_equal(mica_query_of(w.world, mica_read(Health)), held);
+    mica_query_release(held);
+    mica_error_clear();
+    mica_query_release(held); // once too often: an error, nothing else
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    mica_query_release(NULL);
+    assert_int_equal(mica_world_trim(w.world), MICA_OK);
+    assert_int_equal(mica_world_statistics(w.world).query_count, 0);
+    watched_end(&w);
+}
+
+static void bad_terms_are_refused_by_number_and_name(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    assert_null(mica_query_of(w.world, mica_read(Health), mica_write(Health)));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_said("term 1: Health is named twice");
+    const mica_component frozen = mica_register(w.world, Frozen);
+    const mica_term reads_tag = {.component = frozen, .use = MICA_USE_READ};
+    assert_null(mica_query_find(w.world, &reads_tag, 1));
+    assert_said("Frozen is a tag");
+    const mica_term unused = {.component = frozen};
+    assert_null(mica_query_find(w.world, &unused, 1));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    const mica_term odd = {.component = frozen, .use = 77};
+    assert_null(mica_query_find(w.world, &odd, 1));
+    const mica_term any_without = {.component = frozen, .use = MICA_USE_WITHOUT, .any = 1};
+    assert_null(mica_query_find(w.world, &any_without, 1));
+    const mica_term any_over = {.component = frozen, .use = MICA_USE_WITH, .any = 9};
+    assert_null(mica_query_find(w.world, &any_over, 1));
+    const mica_term unknown = {.component = 888, .use = MICA_USE_READ};
+    assert_null(mica_query_find(w.world, &unknown, 1));
+    assert_int_equal(mica_last_result(), MICA_UNKNOWN);
+    assert_null(mica_query_of(w.world, mica_write(mica_child_of)));
+    assert_said("relation");
+    static mica_term many[MICA_QUERY_TERM_MAX + 1];
+    assert_null(mica_query_find(w.world, many, MICA_QUERY_TERM_MAX + 1));
+    assert_int_equal(mica_last_result(), MICA_LIMIT);
+    assert_null(mica_query_find(w.world, NULL, 2));
+    assert_null(mica_query_find(NULL, NULL, 0));
+    assert_int_equal(mica_world_statistics(w.world).query_count, 0);
+    watched_end(&w);
+}
+
+static void a_query_without_terms_visits_every_entity(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_query *all = mica_query_find(w.world, NULL, 0);
+    int32_t visited = 0;
+    mica_each (all, it) {
+        visited += it.count;
+    }
+    assert_int_equal(visited, 0);
+    mica_spawn(w.world, mica_tag(Health));
+    for (int i = 0; i < 700; i++) {
+        mica_create(w.world);
+    }
+    mica_each (all, it) {
+        visited += it.count;
+        assert_null(mica_iter_read_id(&it, mica_register(w.world, Health))); // not declared
+    }
+    assert_int_equal(visited, 701);
+    mica_entity entities[701];
+    assert_int_equal(mica_query_entities(all, entities, 701), 701);
+    for (int i = 0; i < 701; i++) {
+        assert_true(mica_alive(w.world, entities[i]));
+    }
+    assert_int_equal(mica_query_count(mica_query_of(w.world, mica_without(Health))), 700);
+    watched_end(&w);
+}
+
+// Canonical order: by the tables' sorted lists of names, whatever was registered or made first.
+static void tables_are_visited_in_the_order_of_their_components_names(void **state) {
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        watched_world w;
+        test_allocator_init(&w.allocator);
+        w.world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&w.allocator)});
+        mica_entity made[4]; // {Frozen, Health}, {Health}, {Health, Position}, {Health, Wide}
+        for (int i = 0; i < 4; i++) {
+            switch (round == 0 ? i : 3 - i) {
+            case 0:
+                made[0] = mica_spawn(w.world, mica_tag(Health), mica_tag(Frozen));
+                break;
+            case 1:
+                made[1] = mica_spawn(w.world, mica_tag(Health));
+                break;
+            case 2:
+                made[2] = mica_spawn(w.world, mica_tag(Position), mica_tag(Health));
+                break;
+            default:
+                made[3] = mica_spawn(w.world, mica_tag(Wide), mica_tag(Health));
+            }
+            mica_query_count(mica_query_of(w.world, mica_read(Health))); // kept up to date step by step
+        }
+        mica_entity visited[4];
+        assert_int_equal(mica_query_entities(mica_query_of(w.world, mica_read(Health)), visited, 4), 4);
+        for (int i = 0; i < 4; i++) {
+            assert_entity_equal(visited[i], made[i]);
+        }
+        watched_end(&w);
+    }
+}
+
+static void spans_are_runs_of_rows_with_their_columns(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    static mica_entity entities[20000];
+    static Health healths[20000];
+    for (int i = 0; i < 20000; i++) {
+        healths[i].now = i;
+    }
+    assert_int_equal(mica_spawn_many(w.world, 20000, entities, mica_column_of(Health, healths), mica_tag(Wide)),
+                     MICA_OK);
+    int32_t next = 0;
+    mica_each (mica_query_of(w.world, mica_write(Health), mica_read(Wide)), it) {
+        Health *health = mica_write_of(it, Health);
+        const Wide *wide = mica_read_of(it, Wide);
+        assert_int_equal((uintptr_t)health % 64, 0);
+        assert_int_equal((uintptr_t)wide % 64, 0);
+        for (int32_t i = 0; i < it.count; i++, next++) {
+            assert_entity_equal(it.entities[i], entities[next]);
+            assert_int_equal(health[i].now, next);
+            health[i].now = -next;
+        }
+    }
+    assert_int_equal(next, 20000);
+    assert_int_equal(mica_get(w.world, entities[19999], Health)->now, -19999);
+    next = 0;
+    mica_each_row (mica_query_of(w.world, mica_write(Health)), it) {
+        assert_entity_equal(mica_row_entity(it), entities[next]);
+        assert_int_equal(mica_row_write(it, Health)->now, -next);
+        next++;
+    }
+    assert_int_equal(next, 20000);
+    watched_end(&w);
+}
+
+static void columns_that_were_not_asked_for_are_refused(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_tag(Health), mica_tag(Position), mica_tag(Wide));
+    mica_each (mica_query_of(w.world, mica_read(Health), mica_with(Wide)), it) {
+        assert_non_null(mica_read_of(it, Health));
+        mica_error_clear();
+        assert_null(mica_write_of(it, Health));
+        assert_int_equal(mica_last_result(), MICA_NO_ACCESS);
+        assert_said("does not write Health");
+        assert_null(mica_read_of(it, Wide));
+        assert_said("does not read Wide");
+        assert_null(mica_read_of(it, Position));
+        mica_error_clear();
+        assert_null(mica_iter_read_id(&it, 999));
+        assert_int_equal(mica_last_result(), MICA_UNKNOWN);
+    }
+    mica_iter closed = mica_query_begin(NULL);
+    assert_false(closed.open);
+    assert_null(mica_iter_read_id(&closed, 1));
+    assert_false(mica_iter_next(&closed));
+    mica_iter_end(&closed);
+    watched_end(&w);
+}
+
+static void structure_is_locked_while_a_walk_is_open(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    mica_query *query = mica_query_create(w.world, &mica_write(Health), 1);
+    mica_each (query, it) {
+        assert_null_entity(mica_create(w.world));
+        assert_int_equal(mica_last_result(), MICA_LOCKED);
+        assert_said("[write] Health");
+        assert_null_entity(mica_spawn(w.world, mica_tag(Health)));
+        assert_null_entity(mica_clone(w.world, entity));
+        assert_int_equal(mica_destroy(w.world, entity), MICA_LOCKED);
+        assert_int_equal(mica_destroy_many(w.world, &entity, 1), MICA_LOCKED);
+        assert_int_equal(mica_add(w.world, entity, Frozen), MICA_LOCKED);
+        assert_int_equal(mica_remove(w.world, entity, Health), MICA_LOCKED);
+        assert_int_equal(mica_set(w.world, entity, Position, {1, 2, 3}), MICA_LOCKED);
+        assert_int_equal(mica_set_parent(w.world, entity, MICA_NULL), MICA_LOCKED);
+        assert_int_equal(mica_world_clear(w.world), MICA_LOCKED);
+        assert_int_equal(mica_world_trim(w.world), MICA_LOCKED);
+        assert_int_equal(mica_world_step(w.world, 0.1f), MICA_LOCKED);
+        assert_int_equal(mica_entity_create_at(w.world, &entity, 1), MICA_LOCKED);
+        assert_int_equal(mica_entity_spawn_many(w.world, NULL, 0, 1, NULL), MICA_LOCKED);
+        // The value of what is there may be written.
+        assert_int_equal(mica_set(w.world, entity, Health, {2}), MICA_OK);
+        mica_get_write(w.world, entity, Health)->now++;
+    }
+    assert_int_equal(mica_get(w.world, entity, Health)->now, 3);
+    assert_int_equal(mica_add(w.world, entity, Frozen), MICA_OK);
+    assert_valid(w.world);
+    mica_query_release(query);
+    watched_end(&w);
+}
+
+static int32_t leave_by_return(mica_query *query) {
+    mica_each (query, it) {
+        return it.count;
+    }
+    return 0;
+}
+
+static void walks_may_be_left_early_in_any_way(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_tag(Health));
+    mica_spawn(w.world, mica_tag(Health), mica_tag(Frozen));
+    mica_query *query = mica_query_of(w.world, mica_read(Health));
+    int32_t spans = 0;
+    mica_each (query, it) {
+        spans++;
+        break;
+    }
+    assert_int_equal(spans, 1);
+    assert_false(mica_entity_is_null(mica_create(w.world)));
+    assert_int_equal(leave_by_return(query), 1);
+    assert_false(mica_entity_is_null(mica_create(w.world)));
+    mica_each (query, outer) {
+        mica_each (query, inner) {
+            continue;
+        }
+        assert_null_entity(mica_create(w.world));
+    }
+    assert_false(mica_entity_is_null(mica_create(w.world)));
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+// Removing what is walked over, from the visited entity: each is visited once, none is left.
+static void removing_the_queried_component_while_walking_visits_each_once(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    enum { COUNT = 9000 };
+    assert_int_equal(mica_spawn_many(w.world, COUNT, NULL, mica_tag(Health)), MICA_OK);
+    mica_query *query = mica_query_create(w.world, &mica_write(Health), 1);
+    int32_t visits = 0;
+    mica_each (query, it) {
+        for (int32_t i = 0; i < it.count; i++) {
+            visits++;
+            const mica_entity entity = it.entities[i];
+            assert_int_equal(mica_remove(mica_iter_commands(it), entity, Health), MICA_OK);
+            assert_entity_equal(entity, it.entities[i]);
+        }
+    }
+    assert_int_equal(visits, COUNT);
+    assert_int_equal(mica_query_count(query), 0);
+    assert_int_equal(mica_world_entity_count(w.world), COUNT);
+    assert_valid(w.world);
+    mica_query_release(query);
+    watched_end(&w);
+}
+
+static void adding_in_a_walk_over_many_chunks_empties_them_all(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    enum { COUNT = 9000 };
+    assert_int_equal(mica_spawn_many(w.world, COUNT, NULL, mica_tag(Health)), MICA_OK);
+    int32_t visits = 0;
+    mica_each_row (mica_query_of(w.world, mica_read(Health)), it) {
+        visits++;
+        assert_int_equal(mica_add(mica_iter_commands(it), mica_row_entity(it), Frozen), MICA_OK);
+    }
+    assert_int_equal(visits, COUNT);
+    assert_int_equal(mica_query_count(mica_query_of(w.world, mica_with(Frozen))), COUNT);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void changing_others_while_walking_changes_the_right_ones(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_entity entities[100];
+    for (int i = 0; i < 100; i++) {
+        entities[i] = mica_spawn(w.world, mica_value_of(Health, {i}));
+    }
+    int32_t position = 0;
+    mica_each_row (mica_query_of(w.world, mica_read(Health)), it) {
+        assert_int_equal(mica_set(mica_iter_commands(it), entities[99 - position], Position, {(float)position, 0, 0}),
+                         MICA_OK);
+        position++;
+    }
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(mica_get(w.world, entities[i], Health)->now, i);
+        assert_true(mica_get(w.world, entities[i], Position)->x == (float)(99 - i));
+    }
+    watched_end(&w);
+}
+
+static void destroying_the_visited_and_another_ends_the_walk_well(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity a = mica_spawn(w.world, mica_tag(Target));
+    const mica_entity b = mica_spawn(w.world, mica_tag(Target));
+    int32_t visits = 0;
+    mica_each_row (mica_query_of(w.world, mica_read(Target)), it) {
+        visits++;
+        assert_true(mica_alive(w.world, mica_row_entity(it)));
+        mica_destroy(mica_iter_commands(it), a);
+        mica_destroy(mica_iter_commands(it), b);
+    }
+    assert_int_equal(visits, 2);
+    assert_int_equal(mica_world_entity_count(w.world), 0);
+    assert_true(mica_world_statistics(w.world).command_skipped_count == 2);
+    watched_end(&w);
+}
+
+static void commands_of_nested_walks_are_applied_when_the_last_ends(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_tag(Health));
+    mica_query *query = mica_query_of(w.world, mica_read(Health));
+    mica_each (query, outer) {
+        mica_each (query, inner) {
+            mica_destroy(mica_iter_commands(inner), entity);
+        }
+        assert_true(mica_alive(w.world, entity));
+    }
+    assert_false(mica_alive(w.world, entity));
+    watched_end(&w);
+}
+
+static void every_result_of_a_query_has_what_it_asks_for_after_long_churn(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    test_random random = {.state = 5};
+    mica_query *query = mica_query_create(w.world, (const mica_term[]){mica_read(Health), mica_read(Wide)}, 2);
+    for (int round = 0; round < 3000; round++) {
+        const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {round}));
+        if (test_random_below(&random, 2) == 0) {
+            mica_add(w.world, entity, Wide);
+        }
+        if (test_random_below(&random, 2) == 0) {
+            mica_add(w.world, entity, Frozen);
+        }
+        mica_entity first = mica_query_first(query);
+        if (!mica_entity_is_null(first)) {
+            assert_true(mica_has_all(w.world, first, mica_type_of(Health), mica_type_of(Wide)));
+            if (test_random_below(&random, 3) != 0) {
+                mica_destroy(w.world, first);
+            }
+        }
+        if (test_random_below(&random, 100) == 0) {
+            mica_world_trim(w.world);
+        }
+    }
+    mica_each (query, it) {
+        for (int32_t i = 0; i < it.count; i++) {
+            assert_true(mica_has_all(w.world, it.entities[i], mica_type_of(Health), mica_type_of(Wide)));
+        }
+    }
+    assert_valid(w.world);
+    mica_query_release(query);
+    watched_end(&w);
+}
+
+static void explain_says_why_an_entity_matches_or_not(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_tag(Health), mica_tag(Frozen));
+    mica_query *query = mica_query_of(w.world, mica_read(Health), mica_without(Frozen), mica_read_optional(Position));
+    char text[512];
+    const size_t length = mica_query_explain(query, entity, text, sizeof(text));
+    assert_int_equal(length, strlen(text));
+    assert_non_null(strstr(text, "does not match"));
+    assert_non_null(strstr(text, "read Health: holds"));
+    assert_non_null(strstr(text, "without Frozen: fails: it is there"));
+    assert_non_null(strstr(text, "optional read Position: is not there, which is allowed"));
+    mica_remove(w.world, entity, Frozen);
+    mica_query_explain(query, entity, text, sizeof(text));
+    assert_int_equal(strncmp(text, "matches", 7), 0);
+    char cut[10];
+    assert_true(mica_query_explain(query, entity, cut, sizeof(cut)) > sizeof(cut));
+    assert_int_equal(strlen(cut), 9);
+    mica_query_explain(query, MICA_NULL, text, sizeof(text));
+    assert_non_null(strstr(text, "1 rows: Health"));
+    mica_destroy(w.world, entity);
+    mica_query_explain(query, entity, text, sizeof(text));
+    assert_non_null(strstr(text, "not alive"));
+    assert_int_equal(mica_query_explain(NULL, entity, text, sizeof(text)), 0);
+    watched_end(&w);
+}
+
+// Ids far beyond a machine word's bits, and as many components on one entity as no mask of 128 bits holds.
+static void hundreds_of_components_are_told_apart(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    watched_world w;
+    watched_begin(&w);
+    static mica_type types[COUNT];
+    static char names[COUNT][16];
+    static int32_t numbers[COUNT];
+    static mica_value values[COUNT];
+    mica_component ids[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof(names[i]), "C%03d", i);
+        types[i] = (mica_type){.name = names[i], .size = 4, .align = 4};
+        ids[i] = mica_world_register(w.world, &types[i]);
+        assert_int_not_equal(ids[i], 0);
+        numbers[i] = i;
+        values[i] = (mica_value){.type = &types[i], .value = &numbers[i]};
+    }
+    const mica_entity at_once = mica_entity_spawn(w.world, values, COUNT);
+    const mica_entity one_by_one = mica_create(w.world);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_entity_add(w.world, one_by_one, ids[i], &numbers[i]), MICA_OK);
+    }
+    const mica_term last = {.component = ids[COUNT - 1], .use = MICA_USE_READ};
+    assert_int_equal(mica_query_count(mica_query_find(w.world, &last, 1)), 2);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(*(const int32_t *)mica_entity_get(w.world, at_once, ids[i]), i);
+        assert_int_equal(*(const int32_t *)mica_entity_get(w.world, one_by_one, ids[i]), i);
+    }
+    assert_int_equal(mica_entity_components(w.world, at_once, NULL, 0), COUNT);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void writing_marks_the_spans_column_alone(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_tag(Health), mica_tag(Position));
+    w.world->store.version = 50;
+    mica_each (mica_query_of(w.world, mica_write(Health), mica_read(Position)), it) {
+        Health *health = mica_write_of(it, Health);
+        const Position *position = mica_read_of(it, Position);
+        assert_true(mi_column_head_of(health)->version == 50);
+        assert_true(mi_column_head_of((void *)(uintptr_t)position)->version < 50);
+    }
+    w.world->store.version = 60;
+    // Moving a row to another table is no change of its values.
+    mica_add(w.world, entity, Frozen);
+    mica_each (mica_query_of(w.world, mica_read(Health)), it) {
+        assert_true(mi_column_head_of((void *)(uintptr_t)mica_read_of(it, Health))->version == 50);
+    }
+    watched_end(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(terms_decide_what_matches),
+        cmocka_unit_test(any_of_clauses_each_need_one),
+        cmocka_unit_test(the_same_terms_in_any_order_are_the_same_query),
+        cmocka_unit_test(trim_drops_the_queries_that_nobody_holds),
+        cmocka_unit_test(bad_terms_are_refused_by_number_and_name),
+        cmocka_unit_test(a_query_without_terms_visits_every_entity),
+        cmocka_unit_test(tables_are_visited_in_the_order_of_their_components_names),
+        cmocka_unit_test(spans_are_runs_of_rows_with_their_columns),
+        cmocka_unit_test(columns_that_were_not_asked_for_are_refused),
+        cmocka_unit_test(structure_is_locked_while_a_walk_is_open),
+        cmocka_unit_test(walks_may_be_left_early_in_any_way),
+        cmocka_unit_test(removing_the_queried_component_while_walking_visits_each_once),
+        cmocka_unit_test(adding_in_a_walk_over_many_chunks_empties_them_all),
+        cmocka_unit_test(changing_others_while_walking_changes_the_right_ones),
+        cmocka_unit_test(destroying_the_visited_and_another_ends_the_walk_well),
+        cmocka_unit_test(commands_of_nested_walks_are_applied_when_the_last_ends),
+        cmocka_unit_test(every_result_of_a_query_has_what_it_asks_for_after_long_churn),
+        cmocka_unit_test(explain_says_why_an_entity_matches_or_not),
+        cmocka_unit_test(hundreds_of_components_are_told_apart),
+        cmocka_unit_test(writing_marks_the_spans_column_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
