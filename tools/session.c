@@ -32,9 +32,24 @@ static bool add_transform_system(mica_world *world) {
     return mica_system_find(world, "resolve_transforms").id != 0 || mica_transform_system_add(world).id != 0;
 }
 
+// What scenes of glTF are made of may stand in scenes of Mica too.
+static bool register_components(mica_world *world) {
+    mica_type *const types[] = {mica_type_of(mica_mesh_ref), mica_type_of(mica_camera_ref), mica_type_of(mica_skin_ref),
+                                mica_type_of(mica_light_ref)};
+    bool is_fine = true;
+    for (size_t i = 0; is_fine && i < sizeof(types) / sizeof(types[0]); i++) {
+        is_fine = mica_world_register(world, types[i]) != 0;
+    }
+    return is_fine;
+}
+
 bool session_open(session *opened, const arguments *values) {
     *opened = (session){.world = mica_world_create(&(mica_world_def){.log = say_warnings()})};
     if (opened->world == NULL) {
+        say("%s", mica_last_error());
+        return false;
+    }
+    if (!register_components(opened->world)) {
         say("%s", mica_last_error());
         return false;
     }
