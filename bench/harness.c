@@ -166,7 +166,7 @@ static bench_result measure_pair(bench_session *session, row_pair *pair) {
         samples[count++] = sample_take(session, pair);
         result = bench_summarise(samples, count, has_limit, session->best_calibration);
         const int64_t elapsed = session->clock() - start;
-        const int64_t budget = session->budget_nanoseconds * (result.kept < session->kept_least ? 3 : 1);
+        const int64_t budget = session->budget_nanoseconds * (result.kept < session->kept_least ? 5 : 1);
         if (result.kept >= session->kept_wanted || elapsed >= budget) {
             break;
         }
