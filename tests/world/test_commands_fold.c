@@ -478,6 +478,44 @@ static mica_world *start_world(void **state) {
     return world;
 }
 
+// Values that are replaced where they are by constructed ones: when a constructor fails, none is replaced.
+static void values_constructed_anew_in_place_are_all_or_none(void **state) {
+    for (uint64_t n = 1;; n++) {
+        mica_world *world = start_world(state);
+        mica_commands *commands = mica_commands_create(world);
+        const mica_entity entity = mica_spawn(world, mica_tag(Owned), mica_tag(Sole), mica_value_of(Position, {1, 1}));
+        *mica_get_write(world, entity, Owned)->number = 5;
+        *mica_get_write(world, entity, Sole)->owned.number = 6;
+        mica_set(commands, entity, Position, {2, 2});
+        mica_remove(commands, entity, Owned);
+        mica_remove(commands, entity, Sole);
+        mica_add(commands, entity, Sole);
+        mica_add(commands, entity, Owned);
+        test_allocator_fail_at(*state, n);
+        mica_result result = mica_commands_apply(commands);
+        const bool was_reached = test_allocator_fail_stop(*state);
+        if (result != MICA_OK) {
+            assert_int_equal(mica_commands_count(commands), 5);
+            assert_int_equal(*mica_get(world, entity, Owned)->number, 5);
+            assert_int_equal(*mica_get(world, entity, Sole)->owned.number, 6);
+            assert_int_equal(mica_get(world, entity, Position)->x, 1);
+            assert_int_equal(ledger_live_count(), 2);
+            result = mica_commands_apply(commands);
+        }
+        assert_int_equal(result, MICA_OK);
+        assert_int_equal(*mica_get(world, entity, Owned)->number, -1);
+        assert_int_equal(*mica_get(world, entity, Sole)->owned.number, -1);
+        assert_int_equal(mica_get(world, entity, Position)->x, 2);
+        mica_commands_destroy(commands);
+        mica_world_destroy(world);
+        ledger_finish();
+        if (!was_reached) {
+            assert_true(n > 2);
+            break;
+        }
+    }
+}
+
 // A linked spawn is one command: when its components cannot be made, its link goes as well.
 static void a_linked_spawn_is_applied_as_a_whole_or_not_at_all(void **state) {
     for (uint64_t n = 1;; n++) {
@@ -691,6 +729,7 @@ int main(void) {
         CASE(random_buffers_end_as_their_commands_one_by_one),
         CASE(all_short_sequences_end_as_one_by_one),
         CASE(what_cannot_be_applied_waits_and_nothing_is_lost),
+        CASE(values_constructed_anew_in_place_are_all_or_none),
         CASE(a_linked_spawn_is_applied_as_a_whole_or_not_at_all),
         CASE(recording_goes_on_after_a_failure),
         CASE(all_changes_of_an_entity_are_one_move),
