@@ -129,24 +129,30 @@ static void destruct_left(row_fill fill, uint8_t *old_base, uint32_t old_row) {
     }
 }
 
-// Replaces one value in place. A copy is made aside first, so that a copy hook that fails leaves the old value.
-static bool replace_value(mica_world *world, const mi_type *type, uint8_t *to, const mi_change *change) {
+bool mi_world_replace_value(mica_world *world, const mi_type *type, void *place, const void *value, bool move) {
     const mica_allocator *values = &world->store.values;
-    const bool moves = change->value != NULL && (change->move || type->movable_only);
-    if (moves || (change->value != NULL && type->info.hooks.copy == NULL)) {
-        mi_value_destruct(type, values, to, 1);
-        mi_value_move(type, values, to, (void *)(uintptr_t)change->value, 1);
+    if (value == place) {
         return true;
     }
+    if (value != NULL && (move || type->movable_only)) {
+        mi_value_destruct(type, values, place, 1);
+        mi_value_move(type, values, place, (void *)(uintptr_t)value, 1);
+        return true;
+    }
+    if (value != NULL && type->info.hooks.copy == NULL) { // and no destruct, since it is not move-only
+        return mi_value_copy(type, values, place, value, 1);
+    }
+    // What can fail is made aside first, so that a failure leaves the old value.
     const size_t size = type->info.size;
     void *aside = mi_heap_allocate(&world->heap, MICA_MEMORY_VALUES, size, type->info.align);
     if (aside == NULL) {
         return false;
     }
-    const bool made = make_value(world, change->value == NULL ? SOURCE_CONSTRUCT : SOURCE_COPY, type, aside, change);
+    const bool made =
+        value == NULL ? mi_value_construct(type, values, aside, 1) : mi_value_copy(type, values, aside, value, 1);
     if (made) {
-        mi_value_destruct(type, values, to, 1);
-        mi_value_move(type, values, to, aside, 1);
+        mi_value_destruct(type, values, place, 1);
+        mi_value_move(type, values, place, aside, 1);
     }
     mi_heap_release(&world->heap, MICA_MEMORY_VALUES, aside, size, type->info.align);
     return made;
@@ -163,7 +169,8 @@ static mica_result change_in_place(mica_world *world, uint32_t location, const m
     for (uint32_t i = 0; i < count; i++) {
         const mi_type *type = mi_schema_type(world->schema, changes[i].component);
         uint8_t *column = mi_table_column(table, base, changes[i].component);
-        if (!replace_value(world, type, column + (size_t)mi_row_of(location) * type->info.size, &changes[i])) {
+        void *place = column + (size_t)mi_row_of(location) * type->info.size;
+        if (!mi_world_replace_value(world, type, place, changes[i].value, changes[i].move)) {
             return fail_hook(world, call);
         }
         mi_column_mark(column, world->store.version);

@@ -77,26 +77,6 @@ static mi_resource *add(mica_world *world, const mi_type *type, const void *valu
     return resource;
 }
 
-// Replaces a value at its address. A copy that a hook makes is made aside, so that a failure leaves the old value.
-static bool replace(mica_world *world, const mi_type *type, void *place, const void *value) {
-    const mica_allocator *allocator = &world->store.values;
-    if (type->info.hooks.copy == NULL) {
-        mi_value_destruct(type, allocator, place, 1);
-        return mi_value_take(type, allocator, place, value, 1);
-    }
-    void *aside = allocate_value(world, type);
-    if (aside == NULL) {
-        return false;
-    }
-    const bool is_taken = mi_value_take(type, allocator, aside, value, 1);
-    if (is_taken) {
-        mi_value_destruct(type, allocator, place, 1);
-        mi_value_move(type, allocator, place, aside, 1);
-    }
-    release_value(world, type, aside);
-    return is_taken;
-}
-
 mica_result mica_resource_set(mica_world *world, mica_component component, const void *value) {
     static const char call[] = "mica_resource_set";
     const mi_type *type = check_type(world, component, call);
@@ -114,7 +94,7 @@ mica_result mica_resource_set(mica_world *world, mica_component component, const
         return mi_fail(&world->log, MICA_EXISTS, call, "{} holds {} by pointer", MI_TEXT(world->name),
                        MI_TEXT(type->info.name));
     }
-    if (value != resource->value && !replace(world, type, resource->value, value)) {
+    if (!mi_world_replace_value(world, type, resource->value, value, false)) {
         return fail_value(world, type, call);
     }
     resource->version = world->store.version;

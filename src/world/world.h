@@ -96,6 +96,10 @@ mica_result mi_world_fail_store(const mica_world *world, const char *call);
 mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
                             uint32_t count, const char *call);
 
+// Replaces a value where it is by `value` (NULL: constructed), taken as mi_change says. False: memory or a hook failed,
+// and the old value stands.
+bool mi_world_replace_value(mica_world *world, const mi_type *type, void *place, const void *value, bool move);
+
 // Makes an entity in table `table` with `changes` as above. Null on failure.
 mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
                           const char *call);

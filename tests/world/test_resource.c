@@ -105,6 +105,10 @@ static void a_resource_set_to_itself_stays(void **state) {
     assert_int_equal(mica_resource_set(f->world, owned, &value), MICA_OK);
     assert_int_equal(mica_resource_set(f->world, owned, mica_resource(f->world, Owned)), MICA_OK);
     assert_int_equal(*mica_resource(f->world, Owned)->number, 5);
+    *mica_ensure_resource(f->world, Sole)->owned.number = 6;
+    const mica_component sole = id_of(f, mica_type_of(Sole));
+    assert_int_equal(mica_resource_set(f->world, sole, mica_resource(f->world, Sole)), MICA_OK);
+    assert_int_equal(*mica_resource(f->world, Sole)->owned.number, 6);
     owned_drop(&value, f->world);
 }
 
