@@ -103,14 +103,12 @@ typedef struct mica_system_def {
 /// its name, close a cycle; the message names the systems on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`,
 /// `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. Makes the plan of the next tick:
 /// O(systems * stages + constraints * log(systems)).
-MICA_API
-mica_system mica_system_add(mica_world *world, const mica_system_def *def);
+MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *def);
 
 /// Removes a system, from the next tick on. Its stop function runs now or, inside a tick or a stop function, when that
 /// has ended, in order of addition if there are several; a tick that fails removes it all the same. Its name is free at
 /// once. Refuses: `MICA_UNKNOWN`; `MICA_LOCKED` outside ticks while a walk is open. O(systems).
-MICA_API
-mica_result mica_system_remove(mica_world *world, mica_system system);
+MICA_API mica_result mica_system_remove(mica_world *world, mica_system system);
 
 /// Enables or disables a system, from the next tick on. Its place in the order stays. Refuses: `MICA_UNKNOWN`.
 /// O(log(systems)).
@@ -199,21 +197,18 @@ MICA_API void mica_run_fail(mica_run *run, mica_result code, const char *text);
 /// its code; the last error names system, stage and tick. A system that leaves a walk open has failed (`MICA_LOCKED`).
 /// Whatever happens, all that it changed carries versions above those before, and later changes versions above its own.
 /// Allocates nothing unless systems were added or removed or what they do needs memory. O(systems) and what they do.
-MICA_API
-mica_result mica_world_step(mica_world *world, float delta_seconds);
+MICA_API mica_result mica_world_step(mica_world *world, float delta_seconds);
 
 /// Adds real time to what is due and runs as many ticks of the fixed length as are due, each with this length. Due is
 /// the quotient of the two in double precision, cut to a whole number; time over `advance_tick_limit` ticks is dropped
 /// (no part of a tick stays then). Returns the number of ticks; on failure -1 - n, where n ticks were completed: as
 /// `mica_world_step`, `MICA_INVALID` (negative or not finite). A call that is refused adds no time; the time of a tick
 /// that failed, and of those after it, stays due.
-MICA_API
-int32_t mica_world_advance(mica_world *world, double real_seconds);
+MICA_API int32_t mica_world_advance(mica_world *world, double real_seconds);
 
 /// How far the clock stands between the last tick and the next: 0 to below 1, for interpolation. Just below 1 while a
 /// tick that failed is due. O(1).
-MICA_API
-double mica_world_alpha(const mica_world *world);
+MICA_API double mica_world_alpha(const mica_world *world);
 
 /// The number of ticks completed. O(1).
 MICA_API uint64_t mica_world_tick(const mica_world *world);
