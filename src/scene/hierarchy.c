@@ -467,14 +467,14 @@ static uint32_t walk_up(const link_batch *batch, uint32_t i) {
     for (uint32_t at = mica_entity_index(batch->children[i]); at != 0;) {
         mi_node *node = mi_nodes_at(&batch->hierarchy->nodes, at);
         const uint32_t position = node->mark - batch->first_mark; // wraps to over 2 * count for older marks
-        uint32_t walk = i;
+        uint32_t walk = UINT32_MAX;                               // that was here before; none
         uint32_t above = 0;
         if (position < batch->count) {
-            walk = batch->walks[position] == 0 ? UINT32_MAX : batch->walks[position] - 1;
+            walk = batch->walks[position] - 1; // wraps to none
             batch->walks[position] = i + 1;
             above = mica_entity_index(batch->parents[position]);
         } else {
-            walk = position < 2 * batch->count ? position - batch->count : UINT32_MAX;
+            walk = position < 2 * batch->count ? position - batch->count : walk;
             node->mark = batch->first_mark + batch->count + i;
             above = node->parent;
         }

@@ -10,7 +10,6 @@
 #include "scene/pose.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { SWEEP_LIMIT = 32, ALTERNATION_LIMIT = 64 };
 
@@ -289,8 +288,10 @@ bool mica_transform_from_matrix(const float matrix[16], mica_transform *transfor
 
 mi_rebase mi_rebase_make(const mi_matrix *by) {
     mi_rebase rebase = {.by = *by};
-    const mi_matrix identity = mi_matrix_identity();
-    rebase.is_identity = memcmp(by->m, identity.m, sizeof(identity.m)) == 0;
+    rebase.is_identity = true;
+    for (int32_t i = 0; i < 16; i++) {
+        rebase.is_identity = rebase.is_identity && by->m[i] == (i % 5 == 0 ? 1 : 0);
+    }
     const double *x = &by->m[0];
     const double *y = &by->m[4];
     const double *z = &by->m[8];
