@@ -33,6 +33,17 @@ static const char *loader_error(void) {
     return text == NULL ? "out of memory" : text;
 }
 
+// Why a library was not loaded. The loader names the handles that it was built for; the program's own are added.
+static void say_not_loaded(const char *path) {
+    const char *why = loader_error();
+    if (strstr(why, "mica_abi_") != NULL) {
+        say("%s: the plug-in is built for other handles than the program's, of %d bits with %d of index: %s", path,
+            MICA_ENTITY_BITS, MICA_INDEX_BITS, why);
+    } else {
+        say("%s: the plug-in cannot be loaded: %s", path, why);
+    }
+}
+
 static bool start_plugin(void *library, mica_world *world, const char *path) {
     // The way from an object pointer to a function pointer that POSIX gives.
     mica_plugin_function function = NULL;
@@ -60,7 +71,7 @@ bool plugin_list_load(plugin_list *list, mica_world *world, const char *const *p
     for (int32_t i = 0; i < count; i++) {
         void *library = open_library(paths[i]);
         if (library == NULL) {
-            say("%s: the plug-in cannot be loaded: %s", paths[i], loader_error());
+            say_not_loaded(paths[i]);
             return false;
         }
         list->libraries[list->count++] = library;
