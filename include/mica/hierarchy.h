@@ -2,10 +2,17 @@
 /// Parents and children: the relation `ChildOf`.
 ///
 /// The component `mica_child_of` names an entity's parent; the reverse (children in a stable order: that of linking) is
-/// kept by the library. The value is read-only in walks; it changes through the verbs below, or through `mica_set` and
-/// `mica_remove`, which do the same as `mica_set_parent`. Destroying an entity moves its children up to its own parent,
-/// in its place, keeping their world pose; `mica_destroy_subtree` takes them along, deepest first. Nothing recurses:
-/// depth is bounded by memory alone. Linking is structural (world.h).
+/// kept by the library. The value is read-only in walks; it changes through the verbs below, or through `mica_set`,
+/// `mica_add_value`, `mica_spawn` and `mica_remove`, which do the same as `mica_set_parent`; giving a null parent makes
+/// a root and leaves no component. A clone becomes the last child of its source's parent.
+///
+/// Destroying an entity moves its children up to its own parent, in its place and order, keeping their world pose, in
+/// O(children); `mica_destroy_subtree` takes them along, deepest first. Destroying never fails: where the memory is
+/// missing that children of a root need to lose the component, they keep it with a null parent, which everywhere means
+/// a root. `mica_parent` is null for both.
+///
+/// Nothing recurses: depth is bounded by memory alone. Linking is structural (world.h), and all memory that unlinking
+/// needs is reserved when a link is made.
 #pragma once
 
 #include <mica/commands.h>
@@ -32,8 +39,12 @@ typedef enum mica_pose {
 
 /// Makes `child` the last child of `parent`; a null parent makes it a root. Its old link ends; a link to the parent
 /// that it has already keeps its place. Refuses: `MICA_CYCLE` (the child itself or one of its descendants; names both),
-/// `MICA_STALE`, `MICA_LOCKED`, `MICA_OUT_OF_MEMORY`. `MICA_POSE_WORLD` on shear: done, with a warning to the log. O(1)
-/// if the child has no children, otherwise O(depth of the parent).
+/// `MICA_STALE`, `MICA_LOCKED`, `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (no `mica_pose`). O(1) if the child has no
+/// children, otherwise O(depth of the parent).
+///
+/// `MICA_POSE_WORLD` changes the child's transform or, if it has none, those of the nearest descendants that have one.
+/// Where the new parent would shear one of them it gets the nearest pose, with a warning to the log that names it;
+/// below a parent that is scaled to nothing local poses stay, with a warning. O(depth of both parents) more.
 MICA_API mica_result mica_entity_set_parent(mica_world *world, mica_entity child, mica_entity parent, mica_pose pose);
 
 /// Records `mica_entity_set_parent`; ends a fold.
@@ -42,11 +53,13 @@ MICA_API mica_result mica_commands_set_parent(mica_commands *commands, mica_enti
 
 /// Links `count` children to their parents in this order, keeping local poses, and checks for cycles once. All or none.
 /// A null parent makes a root. Refuses as `mica_entity_set_parent` (the message names the index); `MICA_INVALID` (a
-/// child twice). O(count + nodes above the children that were there before).
+/// child twice). Only the links at the end count: a chain may be turned over in one call. O(count + entities above the
+/// children before and after).
 MICA_API mica_result mica_entity_set_parent_many(mica_world *world, const mica_entity *children,
                                                  const mica_entity *parents, int32_t count);
 
-/// Destroys an entity and all its descendants, deepest first. Refuses: `MICA_STALE`, `MICA_LOCKED`. O(subtree).
+/// Destroys an entity and all its descendants: children before their parent, siblings in order. Refuses: `MICA_STALE`,
+/// `MICA_LOCKED`. O(subtree), and no memory.
 MICA_API mica_result mica_entity_destroy_subtree(mica_world *world, mica_entity root);
 
 /// Records `mica_entity_destroy_subtree`; ends a fold.

@@ -38,23 +38,27 @@ MICA_STRUCT_NAMED_WITH(mica_transform, "Transform",
 MICA_BEGIN
 
 /// Computes the world matrix of every entity that has both `mica_transform` and `mica_world_transform`, parents before
-/// children. An ancestor without a transform counts as identity. No structural change; allowed while structure is
-/// locked. Refuses: `MICA_OUT_OF_MEMORY`. O(entities with a transform).
+/// children, as a product of floats in a fixed order (parent times local, from the root down). An ancestor without a
+/// transform counts as identity; one without a world matrix counts all the same. Marks the matrices as changed. No
+/// structural change; allowed while structure is locked. Refuses: `MICA_OUT_OF_MEMORY`, with no matrix touched;
+/// `MICA_MISMATCH` (the schema knows another type by one of the names). O(entities with a transform + linked entities).
 MICA_API mica_result mica_transform_resolve(mica_world *world);
 
 /// Adds the system "resolve_transforms", which calls `mica_transform_resolve` in the stage resolve. 0 as
-/// `mica_system_add`.
+/// `mica_system_add`. It reads `mica_transform` and `mica_child_of` and writes `mica_world_transform`.
 MICA_API mica_system mica_transform_system_add(mica_world *world);
 
 /// The world matrix of one entity from the local poses of it and its ancestors, without looking at what was resolved.
-/// Refuses: `MICA_STALE`, `MICA_ABSENT` (no transform). O(depth).
+/// Computed in double precision: it may differ from the resolved one in the last bits. Refuses: `MICA_STALE`,
+/// `MICA_ABSENT` (no transform). O(depth).
 MICA_API mica_result mica_transform_world_of(const mica_world *world, mica_entity entity, float matrix[16]);
 
 /// The matrix of a pose. O(1), any thread.
 MICA_API void mica_transform_matrix(const mica_transform *transform, float matrix[16]);
 
-/// The pose nearest to a matrix: exact but for rounding, unless it shears or projects. A mirroring gives a negative
-/// scale. Returns whether the pose gives the matrix again (to 1e-4 of its largest element). O(1), any thread.
+/// The pose nearest to a matrix (least sum of squared differences): exact but for rounding, unless the matrix shears or
+/// projects. A mirroring gives a negative scale along x; a matrix that is not finite gives identity. Returns whether
+/// the pose gives the matrix again, to 1e-4 of the largest element of its left upper 3x3 part. O(1), any thread.
 MICA_API bool mica_transform_from_matrix(const float matrix[16], mica_transform *transform);
 
 MICA_END

@@ -420,7 +420,7 @@ typedef struct link_batch {
     const mica_entity *parents;
     uint32_t count;
     uint32_t first_mark; // child number i carries this and i; a record that walk number i passed, this and count and i
-    uint32_t *walks;     // by child: 1 and the number of the walk that passed it, 0: none
+    uint32_t *walks;     // by child: 1 and the number of the walk that passed it, 0: none; other notes afterwards
     const char *call;
 } link_batch;
 
@@ -499,23 +499,30 @@ static mica_result check_batch_cycles(const link_batch *batch) {
     return MICA_OK;
 }
 
-// The table that child number i has to move to; its own if it need not. NULL: out of memory.
-static mi_table *table_to(const link_batch *batch, uint32_t i) {
+// Finds the tables that the children have to move to, and puts their ids in the place of walks; 0, the root's, where a
+// child stays.
+static mica_result find_tables(const link_batch *batch) {
     mi_store *store = &batch->world->store;
-    mi_table *from = table_of(store, batch->children[i]);
-    if (mica_entity_is_null(batch->parents[i]) || mi_table_has(from, batch->hierarchy->child_of)) {
-        return from;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        mi_table *from = table_of(store, batch->children[i]);
+        batch->walks[i] = 0;
+        if (!mica_entity_is_null(batch->parents[i]) && !mi_table_has(from, batch->hierarchy->child_of)) {
+            const mi_table *to = mi_store_table_with(store, from, batch->hierarchy->child_of);
+            if (to == NULL) {
+                return mi_world_fail_store(batch->world, batch->call);
+            }
+            batch->walks[i] = to->id;
+        }
     }
-    return mi_store_table_with(store, from, batch->hierarchy->child_of);
+    return MICA_OK;
 }
 
 // Opens all rows that the links need, so that moving to them cannot fail.
 static mica_result open_rows(const link_batch *batch) {
     mi_store *store = &batch->world->store;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        if (table_to(batch, i) == NULL) {
-            return mi_world_fail_store(batch->world, batch->call);
-        }
+    const mica_result result = find_tables(batch);
+    if (result != MICA_OK) {
+        return result;
     }
     const size_t size = store->tables.count * sizeof(uint32_t);
     uint32_t *wanted =
@@ -524,12 +531,10 @@ static mica_result open_rows(const link_batch *batch) {
         return mi_fail_memory(&batch->world->log, batch->call, size);
     }
     for (uint32_t i = 0; i < batch->count; i++) {
-        const bool moves = !mica_entity_is_null(batch->parents[i]) &&
-                           table_of(&batch->world->store, batch->children[i]) != table_to(batch, i);
-        wanted[table_to(batch, i)->id] += moves;
+        wanted[batch->walks[i]]++;
     }
     bool opened = true;
-    for (uint32_t id = 0; opened && id < store->tables.count; id++) {
+    for (uint32_t id = 1; opened && id < store->tables.count; id++) {
         opened = wanted[id] == 0 || mi_store_open_rows(store, store->tables.data[id], wanted[id]);
     }
     mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, wanted, size, _Alignof(uint32_t));

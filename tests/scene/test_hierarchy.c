@@ -320,6 +320,21 @@ static void a_subtree_without_links_is_its_root(void **state) {
     mica_world_destroy(world);
 }
 
+// Both hold the component that decides who goes, and one is the other's parent.
+static void many_are_destroyed_whichever_is_the_parent(void **state) {
+    (void)state;
+    for (int32_t first = 0; first < 2; first++) {
+        mica_world *world = make_world();
+        const mica_entity parent = mica_spawn(world, mica_value_of(Weight, {1}));
+        const mica_entity child = mica_spawn(world, mica_value_of(Weight, {2}), mica_value_of(mica_child_of, {parent}));
+        const mica_entity both[2] = {first == 0 ? parent : child, first == 0 ? child : parent};
+        assert_int_equal(mica_destroy_many(world, both, 2), MICA_OK);
+        assert_int_equal(mica_world_entity_count(world), 0);
+        assert_valid(world);
+        mica_world_destroy(world);
+    }
+}
+
 static void a_clone_is_the_last_sibling_of_its_source(void **state) {
     (void)state;
     mica_world *world = make_world();
@@ -1167,6 +1182,7 @@ int main(void) {
         cmocka_unit_test(children_of_the_destroyed_move_up_in_its_place),
         cmocka_unit_test(a_subtree_goes_deepest_first_in_order),
         cmocka_unit_test(a_subtree_without_links_is_its_root),
+        cmocka_unit_test(many_are_destroyed_whichever_is_the_parent),
         cmocka_unit_test(a_clone_is_the_last_sibling_of_its_source),
         cmocka_unit_test(clearing_forgets_all_links),
         cmocka_unit_test(slots_used_again_start_without_links),
