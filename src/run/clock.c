@@ -31,17 +31,15 @@ int32_t mica_world_advance(mica_world *world, double real_seconds) {
     if (due_seconds >= most_seconds) {
         due_seconds = most_seconds;
     } else {
-        // A quotient just below the limit may be rounded up to it.
-        const int32_t quotient = (int32_t)(due_seconds / delta_seconds);
-        due_count = quotient < limit ? quotient : limit;
+        due_count = (int32_t)(due_seconds / delta_seconds); // at most the limit, to which it may be rounded
     }
     systems->due_seconds = due_seconds;
     for (int32_t count = 0; count < due_count; count++) {
         if (mica_world_step(world, (float)delta_seconds) != MICA_OK) {
             return -1 - count;
         }
-        // One product instead of repeated subtraction: rounding does not add up. After the last tick of a full
-        // advance nothing is left.
+        // One product instead of repeated subtraction, so that rounding does not add up; negative where the quotient
+        // was rounded up to a whole number.
         const double left_seconds = due_seconds - delta_seconds * (count + 1);
         systems->due_seconds = left_seconds > 0 ? left_seconds : 0;
     }

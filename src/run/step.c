@@ -61,7 +61,7 @@ mica_result mi_systems_check_idle(const mi_systems *systems, const char *call) {
         return mi_fail(&world->log, MICA_LOCKED, call, "system \"{}\" is running", MI_TEXT(world->running_system));
     }
     if (systems->ticking || systems->stopping) {
-        return mi_fail_plain(&world->log, MICA_LOCKED, call, "a tick is running");
+        return mi_fail_plain(&world->log, MICA_LOCKED, call, "a tick runs, or systems are being removed");
     }
     return mi_world_check_structure(world, call);
 }

@@ -90,6 +90,20 @@ static void exactly_the_limit_is_not_over_it(void **state) {
     }
 }
 
+static void quotients_that_rounding_moves_give_whole_ticks(void **state) {
+    (void)state;
+    // 31 lengths, divided by the length, are just below 31 in double precision.
+    make_world(1.0 / 60, 31);
+    assert_true(1.0 / 60 * 31 / (1.0 / 60) < 31);
+    assert_int_equal(mica_world_advance(world, 1.0 / 60 * 31), 31);
+    assert_true(mica_world_alpha(world) == 0);
+    // Just below 6 lengths, divided by the length, is 6.
+    make_world(1.0 / 30, 8);
+    assert_true(nextafter(1.0 / 30 * 6, 0) / (1.0 / 30) == 6);
+    assert_int_equal(mica_world_advance(world, nextafter(1.0 / 30 * 6, 0)), 6);
+    assert_true(mica_world_alpha(world) == 0);
+}
+
 static void alpha_is_never_one(void **state) {
     (void)state;
     const double lengths[] = {1.0 / 60, 0.1, 1.0 / 3, 1e-9, 1e9, 0.007};
@@ -224,6 +238,7 @@ int main(void) {
         CASE(the_default_is_sixty_ticks_a_second_and_eight_at_most),
         CASE(time_over_the_limit_is_dropped),
         CASE(exactly_the_limit_is_not_over_it),
+        CASE(quotients_that_rounding_moves_give_whole_ticks),
         CASE(alpha_is_never_one),
         CASE(frames_of_any_length_add_up),
         CASE(the_time_of_a_failed_tick_stays_due),
