@@ -959,7 +959,7 @@ static void a_cycle_is_refused_when_it_closes(void **state) {
     add(&(mica_system_def){.name = "a", .run = note_name, .before = {"b"}});
     add(&(mica_system_def){.name = "b", .run = note_name, .before = {"c"}});
     add_named("bystander");
-    char before[512];
+    char before[2048];
     snprintf(before, sizeof(before), "%s", plan_text());
     mica_system_def closing = {.name = "c", .run = note_name, .before = {"a"}};
     assert_refused(mica_system_add(world, &closing), MICA_CYCLE, "\"a\"");
