@@ -174,35 +174,6 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
     return true;
 }
 
-uint32_t mi_store_publish(mi_store *store, mi_table *table, uint32_t index) {
-    const uint32_t location = mi_store_location(table, table->row_count);
-    uint8_t *base = mi_store_base(store, location);
-    ((mica_entity *)(void *)base)[mi_row_of(location)] = mi_slots_handle(&store->slots, index);
-    mi_column_mark(base, store->version);
-    mi_slots_move(&store->slots, index, location);
-    table->row_count++;
-    return location;
-}
-
-static void copy_value(void *to, const void *from, uint32_t size) {
-    switch (size) { // the common sizes without a call
-    case 4:
-        memcpy(to, from, 4);
-        break;
-    case 8:
-        memcpy(to, from, 8);
-        break;
-    case 12:
-        memcpy(to, from, 12);
-        break;
-    case 16:
-        memcpy(to, from, 16);
-        break;
-    default:
-        memcpy(to, from, size);
-    }
-}
-
 void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
                          void *from_column, uint32_t from_row) {
     const uint32_t size = type->info.size;
@@ -211,33 +182,46 @@ void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_co
     if (type->info.hooks.move != NULL) {
         mi_value_move(type, &store->values, to, from, 1);
     } else {
-        copy_value(to, from, size);
+        mi_value_copy_bytes(to, from, size);
     }
     // The value may have changed as lately as anything in the column that it comes from.
-    const uint64_t version = mi_column_head_of(from_column)->version;
-    if (version > mi_column_head_of(to_column)->version) {
-        mi_column_head_of(to_column)->version = version;
+    mi_column_mark_since(to_column, mi_column_head_of(from_column)->version);
+}
+
+// Moves the values of a table's row `from_row` of the chunk at `from` into the raw row `to_row` of the chunk at `to`.
+static void move_row(const mi_store *store, const mi_table *table, uint8_t *to, uint32_t to_row, uint8_t *from,
+                     uint32_t from_row) {
+    const mi_column *end = table->columns + table->column_count;
+    if (MICA_UNLIKELY(!table->moves_bytes)) {
+        for (const mi_column *column = table->columns; column < end; column++) {
+            mi_store_move_value(store, column->type, to + column->offset, to_row, from + column->offset, from_row);
+        }
+        return;
+    }
+    for (const mi_column *column = table->columns; column < end; column++) {
+        uint8_t *to_column = to + column->offset;
+        uint8_t *from_column = from + column->offset;
+        mi_value_copy_bytes(to_column + (size_t)to_row * column->size, from_column + (size_t)from_row * column->size,
+                            column->size);
+        mi_column_mark_since(to_column, mi_column_head_of(from_column)->version);
     }
 }
 
 void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location) {
-    const uint32_t last = mi_store_location(table, table->row_count - 1);
+    const uint32_t last_row = table->row_count - 1;
+    const uint32_t last = mi_store_location(table, last_row);
     if (last != location) {
         uint8_t *to = mi_store_base(store, location);
         uint8_t *from = mi_store_base(store, last);
-        for (uint32_t i = 0; i < table->column_count; i++) {
-            const mi_column *column = &table->columns[i];
-            mi_store_move_value(store, column->type, to + column->offset, mi_row_of(location), from + column->offset,
-                                mi_row_of(last));
-        }
         const mica_entity moved = ((mica_entity *)(void *)from)[mi_row_of(last)];
         ((mica_entity *)(void *)to)[mi_row_of(location)] = moved;
         mi_column_mark(to, store->version);
         mi_slots_move(&store->slots, mica_entity_index(moved), location);
+        move_row(store, table, to, mi_row_of(location), from, mi_row_of(last));
     }
-    table->row_count--;
-    if (mi_row_of(last) == 0 &&
-        table->chunk_count > ((table->row_count + (1u << table->shift) - 1) >> table->shift) + 1) {
+    table->row_count = last_row;
+    if (MICA_UNLIKELY(mi_row_of(last) == 0) &&
+        table->chunk_count > ((last_row + (1u << table->shift) - 1) >> table->shift) + 1) {
         drop_last_chunk(store, table);
     }
 }

@@ -65,35 +65,6 @@ mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra) {
     return grow(slots, heap, used + (extra - reusable));
 }
 
-mica_entity mi_slots_take(mi_slots *slots, uint32_t location) {
-    uint32_t index = slots->free_head;
-    uint32_t generation = 0;
-    if (index != 0) {
-        generation = slot_generation(slots->data[index]);
-        slots->free_head = (uint32_t)slots->data[index] & ~MI_SLOT_FREE;
-    } else {
-        MI_ASSERT(slots->used < slots->capacity);
-        index = slots->used++;
-    }
-    slots->data[index] = slot_make(generation, location);
-    slots->alive++;
-    slots->issued++;
-    return mica_entity_make(index, generation);
-}
-
-void mi_slots_give(mi_slots *slots, uint32_t index) {
-    MI_ASSERT(index != 0 && index < slots->used && (slots->data[index] & MI_SLOT_FREE) == 0);
-    const uint32_t generation = slot_generation(slots->data[index]) + 1;
-    slots->alive--;
-    if (generation == MICA_GENERATION_MAX) {
-        slots->data[index] = slot_make(generation, MI_SLOT_FREE);
-        slots->retired++;
-        return;
-    }
-    slots->data[index] = slot_make(generation, MI_SLOT_FREE | slots->free_head);
-    slots->free_head = index;
-}
-
 void mi_slots_clear(mi_slots *slots) {
     slots->free_head = 0;
     for (uint32_t index = slots->used; index-- > 1;) {

@@ -35,12 +35,6 @@ void mi_slots_free(mi_slots *slots, mi_heap *heap);
 // Makes room for `extra` more entities. MICA_LIMIT: there are no more indices; MICA_OUT_OF_MEMORY. Sets no error.
 mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra);
 
-// Takes a slot; needs room. The slot freed last comes first.
-mica_entity mi_slots_take(mi_slots *slots, uint32_t location);
-
-// Ends the entity in slot `index`.
-void mi_slots_give(mi_slots *slots, uint32_t index);
-
 // Ends all entities; low indices are handed out first afterwards.
 void mi_slots_clear(mi_slots *slots);
 
@@ -76,4 +70,41 @@ static inline void mi_slots_move(mi_slots *slots, uint32_t index, uint32_t locat
 }
 static inline mica_entity mi_slots_handle(const mi_slots *slots, uint32_t index) {
     return mica_entity_make(index, (uint32_t)(slots->data[index] >> 32));
+}
+
+// Whether one more entity finds room without mi_slots_reserve.
+static inline bool mi_slots_have_room(const mi_slots *slots) {
+    return slots->free_head != 0 || (slots->used != 0 && slots->used < slots->capacity);
+}
+
+// Takes a slot; needs room. The slot freed last comes first.
+static inline mica_entity mi_slots_take(mi_slots *slots, uint32_t location) {
+    uint32_t index = slots->free_head;
+    uint64_t generation = 0;
+    if (index != 0) {
+        const uint64_t slot = slots->data[index];
+        generation = slot >> 32;
+        slots->free_head = (uint32_t)slot & ~MI_SLOT_FREE;
+    } else {
+        MI_ASSERT(slots->used < slots->capacity);
+        index = slots->used++;
+    }
+    slots->data[index] = generation << 32 | location;
+    slots->alive++;
+    slots->issued++;
+    return mica_entity_make(index, (uint32_t)generation);
+}
+
+// Ends the entity in slot `index`.
+static inline void mi_slots_give(mi_slots *slots, uint32_t index) {
+    MI_ASSERT(index != 0 && index < slots->used && (slots->data[index] & MI_SLOT_FREE) == 0);
+    const uint64_t generation = (slots->data[index] >> 32) + 1;
+    slots->alive--;
+    if (MICA_UNLIKELY(generation == MICA_GENERATION_MAX)) {
+        slots->data[index] = generation << 32 | MI_SLOT_FREE;
+        slots->retired++;
+        return;
+    }
+    slots->data[index] = generation << 32 | MI_SLOT_FREE | slots->free_head;
+    slots->free_head = index;
 }

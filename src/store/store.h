@@ -67,8 +67,11 @@ void mi_store_trim(mi_store *store);
 // the opening. Opens `count` further rows; they are the `count` rows from `table->row_count` on, maybe over several
 // chunks.
 bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count);
-// Publishes the first open row for the entity in slot `index` and returns its location.
-uint32_t mi_store_publish(mi_store *store, mi_table *table, uint32_t index);
+// The same for one row, without a call if there is room already.
+static inline bool mi_store_open_row(mi_store *store, mi_table *table) {
+    return MICA_LIKELY(table->row_count < (uint64_t)table->chunk_count << table->shift) ||
+           mi_store_open_rows(store, table, 1);
+}
 // Moves one value between rows of two columns of its type; the target's column takes over the stamp of the source's if
 // that is later.
 void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
@@ -108,4 +111,15 @@ static inline uint32_t mi_store_location(const mi_table *table, uint32_t row) {
 static inline void *mi_store_value(const mi_store *store, const mi_table *table, uint32_t location,
                                    mica_component component, uint32_t size) {
     return mi_table_column(table, mi_store_base(store, location), component) + (size_t)mi_row_of(location) * size;
+}
+
+// Publishes the first open row for a living entity and returns its location.
+static inline uint32_t mi_store_publish(mi_store *store, mi_table *table, mica_entity entity) {
+    const uint32_t location = mi_store_location(table, table->row_count);
+    uint8_t *base = mi_store_base(store, location);
+    ((mica_entity *)(void *)base)[mi_row_of(location)] = entity;
+    mi_column_mark(base, store->version);
+    mi_slots_move(&store->slots, mica_entity_index(entity), location);
+    table->row_count++;
+    return location;
 }

@@ -63,7 +63,9 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
             table->offset_of[type->info.id] = MI_OFFSET_TAG;
             continue;
         }
-        table->columns[table->column_count++] = (mi_column){.type = type, .size = type->info.size};
+        table->columns[table->column_count++] =
+            (mi_column){.type = type, .size = type->info.size, .component = type->info.id};
+        table->last_byte_of[type->info.id] = (uint16_t)(type->info.size - 1);
         table->has_destruct |= type->info.hooks.destruct != NULL;
         table->can_fail |= type->info.hooks.construct != NULL || type->info.hooks.copy != NULL;
         table->moves_bytes &= type->info.hooks.move == NULL;
@@ -72,6 +74,7 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
         }
         row_size += type->info.size;
     }
+    table->is_plain = table->moves_bytes && !table->has_destruct && !table->can_fail;
     table->full_shift = (uint8_t)full_shift_of(row_size);
 }
 
@@ -98,7 +101,8 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     const size_t columns_at = align_up(sizeof(mi_table), _Alignof(mi_column));
     const size_t bits_at = align_up(columns_at + column_count * sizeof(mi_column), sizeof(uint64_t));
     const size_t offsets_at = bits_at + bit_words * sizeof(uint64_t);
-    const size_t components_at = offsets_at + offset_count * sizeof(uint16_t);
+    const size_t last_bytes_at = offsets_at + offset_count * sizeof(uint16_t);
+    const size_t components_at = last_bytes_at + offset_count * sizeof(uint16_t);
     const size_t names_at = components_at + count * sizeof(mica_component);
     const size_t size = names_at + count * sizeof(mica_component);
 
@@ -111,6 +115,7 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     table->columns = (mi_column *)(void *)(memory + columns_at);
     table->bits = (uint64_t *)(void *)(memory + bits_at);
     table->offset_of = (uint16_t *)(void *)(memory + offsets_at);
+    table->last_byte_of = (uint16_t *)(void *)(memory + last_bytes_at);
     table->components = (mica_component *)(void *)(memory + components_at);
     table->by_name = (mica_component *)(void *)(memory + names_at);
     table->bit_words = bit_words;

@@ -31,6 +31,7 @@ typedef struct mi_column {
     const mi_type *type;
     uint32_t size;   // bytes of a value
     uint32_t offset; // from the chunk's base in bytes
+    mica_component component;
 } mi_column;
 
 // Where adding or removing a component leads. Empty cells have component 0.
@@ -41,8 +42,9 @@ typedef struct mi_edge {
 } mi_edge;
 
 typedef struct mi_table {
-    uint16_t *offset_of;   // by component id, in units of MI_COLUMN_ALIGN; 0: not here
-    uint32_t offset_count; // ids from here on are not here
+    uint16_t *offset_of;    // by component id, in units of MI_COLUMN_ALIGN; 0: not here
+    uint16_t *last_byte_of; // by component id: the size of a value less one, where offset_of names a column
+    uint32_t offset_count;  // ids from here on are not here
     uint32_t id;
     uint32_t row_count;
     uint8_t shift;      // rows a chunk: 1 << shift
@@ -50,6 +52,7 @@ typedef struct mi_table {
     bool has_destruct;  // a column's type has a destruct hook
     bool can_fail;      // a column's type has a construct or copy hook
     bool moves_bytes;   // no column's type has a move hook
+    bool is_plain;      // no column's type has any hook
     uint16_t column_count;
     uint16_t component_count;
     uint32_t chunk_count;
@@ -103,6 +106,14 @@ static inline mi_column_head *mi_column_head_of(void *column) {
 static inline void mi_column_mark(void *column, uint64_t version) {
     mi_column_head *head = mi_column_head_of(column);
     if (head->version != version) {
+        head->version = version;
+    }
+}
+
+// Stamps a column that takes over a value stamped `version` elsewhere.
+static inline void mi_column_mark_since(void *column, uint64_t version) {
+    mi_column_head *head = mi_column_head_of(column);
+    if (head->version < version) {
         head->version = version;
     }
 }

@@ -5,6 +5,26 @@
 
 #include <string.h>
 
+// Copies one value of a type without hooks; the common sizes without a call.
+static inline void mi_value_copy_bytes(void *to, const void *from, uint32_t size) {
+    switch (size) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 12:
+        memcpy(to, from, 12);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    default:
+        memcpy(to, from, size);
+    }
+}
+
 // Makes values; false: the hook could not. Values without a hook are zeros.
 static inline bool mi_value_construct(const mi_type *type, const mica_allocator *allocator, void *values,
                                       uint32_t count) {

@@ -22,7 +22,7 @@ typedef enum value_source {
 typedef struct row_fill {
     mica_world *world;
     const mi_table *from;
-    const mi_table *to;
+    mi_table *to;
     const mi_change *changes;
     uint32_t count;
     uint32_t next; // first change not passed yet
@@ -114,12 +114,63 @@ static void fill_rest(row_fill fill, uint8_t *base, uint32_t row, uint8_t *old_b
     }
 }
 
+static mica_result fail_hook(const mica_world *world, const char *call) {
+    return mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call, "a construct or copy hook could not make its value");
+}
+
+// The same for tables without any hook, where nothing can fail and every value is bytes.
+static void fill_plain(const row_fill *fill, uint8_t *base, uint32_t row, uint8_t *old_base, uint32_t old_row) {
+    const mi_table *from = fill->from;
+    const uint64_t version = fill->world->store.version;
+    const mi_change *change = fill->changes;
+    const mi_change *last = change + fill->count;
+    const mi_column *end = fill->to->columns + fill->to->column_count;
+    for (const mi_column *column = fill->to->columns; column < end; column++) {
+        const mica_component component = column->component;
+        const uint32_t size = column->size;
+        uint8_t *start = base + column->offset;
+        uint8_t *to = start + (size_t)row * size;
+        while (change < last && change->component < component) {
+            change++;
+        }
+        const bool is_given = change < last && change->component == component;
+        if (is_given && change->value != NULL) {
+            mi_value_copy_bytes(to, change->value, size);
+            mi_column_mark(start, version);
+        } else if (!is_given && mi_table_has(from, component)) {
+            uint8_t *old = mi_table_column(from, old_base, component);
+            mi_value_copy_bytes(to, old + (size_t)old_row * size, size);
+            mi_column_mark_since(start, mi_column_head_of(old)->version);
+        } else {
+            memset(to, 0, size);
+            mi_column_mark(start, version);
+        }
+    }
+}
+
+// Opens a row of the new table and makes its values; MICA_OK, or nothing is left of it. The row is not published yet.
+static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t old_row, const char *call) {
+    mi_store *store = &fill->world->store;
+    mi_table *to = fill->to;
+    if (!mi_store_open_row(store, to)) {
+        return mi_world_fail_store(fill->world, call);
+    }
+    const uint32_t place = mi_store_location(to, to->row_count);
+    uint8_t *base = mi_store_base(store, place);
+    if (MICA_LIKELY(to->is_plain && fill->from->is_plain)) {
+        fill_plain(fill, base, mi_row_of(place), old_base, old_row);
+        return MICA_OK;
+    }
+    if (to->can_fail && !fill_fallible(*fill, base, mi_row_of(place))) {
+        return fail_hook(fill->world, call);
+    }
+    fill_rest(*fill, base, mi_row_of(place), old_base, old_row);
+    return MICA_OK;
+}
+
 // Destructs the old row's values that were not moved: those of components that the new table lacks, and those that were
 // replaced.
 static void destruct_left(row_fill fill, uint8_t *old_base, uint32_t old_row) {
-    if (!fill.from->has_destruct) {
-        return;
-    }
     for (uint32_t i = 0; i < fill.from->column_count; i++) {
         const mi_column *column = &fill.from->columns[i];
         const mi_change *change = fill_change(&fill, column->type->info.id);
@@ -158,10 +209,6 @@ bool mi_world_replace_value(mica_world *world, const mi_type *type, void *place,
     return made;
 }
 
-static mica_result fail_hook(const mica_world *world, const char *call) {
-    return mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call, "a construct or copy hook could not make its value");
-}
-
 // Values of more than one component are replaced in place only when they are moved in, which cannot fail half-way.
 static mica_result change_in_place(mica_world *world, uint32_t location, const mi_table *table,
                                    const mi_change *changes, uint32_t count, const char *call) {
@@ -192,19 +239,16 @@ mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to,
     if (to == mi_store_root(store)) {
         mi_slots_move(&store->slots, index, 0);
     } else {
-        if (!mi_store_open_rows(store, to, 1)) {
-            return mi_world_fail_store(world, call);
+        const mica_result result = fill_row(&fill, old_base, mi_row_of(location), call);
+        if (result != MICA_OK) {
+            return result;
         }
-        const uint32_t place = mi_store_location(to, to->row_count);
-        uint8_t *base = mi_store_base(store, place);
-        if (to->can_fail && !fill_fallible(fill, base, mi_row_of(place))) {
-            return fail_hook(world, call);
-        }
-        fill_rest(fill, base, mi_row_of(place), old_base, mi_row_of(location));
-        mi_store_publish(store, to, index);
+        mi_store_publish(store, to, entity);
     }
     if (old_base != NULL) {
-        destruct_left(fill, old_base, mi_row_of(location));
+        if (from->has_destruct) {
+            destruct_left(fill, old_base, mi_row_of(location));
+        }
         mi_store_close_hole(store, from, location);
     }
     MI_STORE_SHAKE(store, from);
@@ -215,30 +259,23 @@ mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to,
 mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
                           const char *call) {
     mi_store *store = &world->store;
-    const mica_result result = mi_slots_reserve(&store->slots, &world->heap, 1);
-    if (result != MICA_OK) {
-        store->failure = result;
-        mi_world_fail_store(world, call);
-        return MICA_NULL;
+    if (!mi_slots_have_room(&store->slots)) {
+        store->failure = mi_slots_reserve(&store->slots, &world->heap, 1);
+        if (store->failure != MICA_OK) {
+            mi_world_fail_store(world, call);
+            return MICA_NULL;
+        }
     }
     if (table == mi_store_root(store)) {
         return mi_slots_take(&store->slots, 0);
     }
-    if (!mi_store_open_rows(store, table, 1)) {
-        mi_world_fail_store(world, call);
-        return MICA_NULL;
-    }
     const row_fill fill = {
         .world = world, .from = mi_store_root(store), .to = table, .changes = changes, .count = count};
-    const uint32_t place = mi_store_location(table, table->row_count);
-    uint8_t *base = mi_store_base(store, place);
-    if (table->can_fail && !fill_fallible(fill, base, mi_row_of(place))) {
-        fail_hook(world, call);
+    if (fill_row(&fill, NULL, 0, call) != MICA_OK) {
         return MICA_NULL;
     }
-    fill_rest(fill, base, mi_row_of(place), NULL, 0);
     const mica_entity entity = mi_slots_take(&store->slots, 0);
-    mi_store_publish(store, table, mica_entity_index(entity));
+    mi_store_publish(store, table, entity);
     MI_STORE_SHAKE(store, table);
     return entity;
 }

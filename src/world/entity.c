@@ -252,9 +252,8 @@ static void *fail_get(const mica_world *world, mica_entity entity, mica_componen
     return NULL;
 }
 
-// The column that holds the entity's value of a component, and the row; NULL without an error being set.
-static inline uint8_t *find_column(const mica_world *world, mica_entity entity, mica_component component,
-                                   uint32_t *row) {
+// The entity's value of a component, and the column that it stands in; NULL without an error being set.
+static inline void *find_value(const mica_world *world, mica_entity entity, mica_component component, void **column) {
     uint32_t location = 0;
     if (MICA_UNLIKELY(world == NULL || !mi_slots_resolve(&world->store.slots, entity, &location) ||
                       location < MI_ROW_MAX)) {
@@ -262,37 +261,34 @@ static inline uint8_t *find_column(const mica_world *world, mica_entity entity, 
     }
     const mi_chunk *chunk = &world->store.chunks[location >> MI_ROW_BITS];
     const mi_table *table = chunk->of.table;
-    const uint32_t offset = component < table->offset_count ? table->offset_of[component] : 0;
-    if (MICA_UNLIKELY(offset == 0 || offset == MI_OFFSET_TAG)) {
+    if (MICA_UNLIKELY(component >= table->offset_count || table->offset_of[component] == 0 ||
+                      table->offset_of[component] == MI_OFFSET_TAG)) {
         return NULL;
     }
-    *row = mi_row_of(location);
-    return chunk->base + (size_t)offset * MI_COLUMN_ALIGN;
+    uint8_t *start = mi_table_column(table, chunk->base, component);
+    *column = start;
+    return start + (size_t)mi_row_of(location) * (table->last_byte_of[component] + 1u);
 }
 
 const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component) {
-    uint32_t row = 0;
-    const uint8_t *column = find_column(world, entity, component, &row);
-    if (MICA_UNLIKELY(column == NULL)) {
-        return fail_get(world, entity, component, "mica_entity_get");
-    }
-    return column + (size_t)row * mi_schema_type(world->schema, component)->info.size;
+    void *column = NULL;
+    const void *value = find_value(world, entity, component, &column);
+    return MICA_LIKELY(value != NULL) ? value : fail_get(world, entity, component, "mica_entity_get");
 }
 
 static void *get_write(mica_world *world, mica_entity entity, mica_component component, const char *call) {
-    uint32_t row = 0;
-    uint8_t *column = find_column(world, entity, component, &row);
-    if (MICA_UNLIKELY(column == NULL)) {
+    void *column = NULL;
+    void *value = find_value(world, entity, component, &column);
+    if (MICA_UNLIKELY(value == NULL)) {
         return fail_get(world, entity, component, call);
     }
-    const mi_type *type = mi_schema_type(world->schema, component);
-    if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
+    if (MICA_UNLIKELY(world->relations.count > 0 && mi_world_relation(world, component) != NULL)) {
         mi_fail(&world->log, MICA_NO_ACCESS, call, "{} is a relation: it changes through its link verbs alone",
-                MI_TEXT(type->info.name));
+                MI_TEXT(mi_schema_type(world->schema, component)->info.name));
         return NULL;
     }
     mi_column_mark(column, world->store.version);
-    return column + (size_t)row * type->info.size;
+    return value;
 }
 
 void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_component component) {

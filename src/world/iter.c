@@ -88,12 +88,15 @@ bool mica_iter_next(mica_iter *iter) {
             iter->chunk_index = 0;
             continue;
         }
-        iter->chunk_index = chunk_index + 1;
+        const uint32_t rows = mi_table_chunk_rows(table, chunk_index);
+        const bool is_last = (chunk_index << table->shift) + rows == table->row_count;
+        iter->table_index += is_last;
+        iter->chunk_index = is_last ? 0 : chunk_index + 1;
         iter->base = store->chunks[table->chunk_ids[chunk_index]].base;
         iter->entities = (const mica_entity *)(const void *)iter->base;
         iter->offsets = table->offset_of;
         iter->offset_count = table->offset_count;
-        iter->count = (int32_t)mi_table_chunk_rows(table, chunk_index);
+        iter->count = (int32_t)rows;
         return true;
     }
     if (next_rowless(iter)) {

@@ -92,17 +92,80 @@ static bool link_values(mica_world *world, mica_entity entity, const mica_value 
     return true;
 }
 
+// Spawning the same components again is the common case, so where it leads is remembered for a few sets of them.
+
+static mi_spawn_plan *plan_place(mica_world *world, const mica_component *components, int32_t count) {
+    uint32_t hash = (uint32_t)count;
+    for (int32_t i = 0; i < count; i++) {
+        hash = hash * 31 + components[i];
+    }
+    return &world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT];
+}
+
+static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
+    if (count < 1 || count > MI_SPAWN_VALUE_MAX || !table->is_plain || table->column_count != count ||
+        table->component_count != count || world->changes.count != (uint32_t)count) {
+        return;
+    }
+    mi_spawn_plan plan = {.table = table, .tables_dropped = world->store.tables_dropped, .count = count};
+    for (int32_t i = 0; i < count; i++) {
+        plan.components[i] = value_component(world, &values[i]);
+    }
+    *plan_place(world, plan.components, count) = plan;
+}
+
+// Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
+static mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
+    mica_component components[MI_SPAWN_VALUE_MAX];
+    for (int32_t i = 0; i < count; i++) {
+        components[i] = values[i].type != NULL ? mica_world_component(world, values[i].type) : values[i].component;
+    }
+    const mi_spawn_plan *plan = plan_place(world, components, count);
+    mi_store *store = &world->store;
+    if (plan->count != count || plan->tables_dropped != store->tables_dropped) {
+        return MICA_NULL;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        if (plan->components[i] != components[i] || values[i].value == NULL) {
+            return MICA_NULL;
+        }
+    }
+    mi_table *table = plan->table;
+    if (!mi_slots_have_room(&store->slots) || !mi_store_open_row(store, table)) {
+        return MICA_NULL;
+    }
+    const uint32_t place = mi_store_location(table, table->row_count);
+    uint8_t *base = mi_store_base(store, place);
+    for (int32_t i = 0; i < count; i++) {
+        uint8_t *column = mi_table_column(table, base, components[i]);
+        const uint32_t size = table->last_byte_of[components[i]] + 1u;
+        mi_value_copy_bytes(column + (size_t)mi_row_of(place) * size, values[i].value, size);
+        mi_column_mark(column, store->version);
+    }
+    const mica_entity entity = mi_slots_take(&store->slots, place);
+    mi_store_publish(store, table, entity);
+    MI_STORE_SHAKE(store, table);
+    return entity;
+}
+
 mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count) {
     static const char call[] = "mica_entity_spawn";
     uint32_t relation_count = 0;
     if (mi_world_check_structure(world, call) != MICA_OK) {
         return MICA_NULL;
     }
+    if (values != NULL && count > 0 && count <= MI_SPAWN_VALUE_MAX) {
+        const mica_entity entity = spawn_by_plan(world, values, count);
+        if (MICA_LIKELY(!mica_entity_is_null(entity))) {
+            return entity;
+        }
+    }
     mi_table *table = spawn_table(world, values, count, &relation_count, call);
     if (table == NULL) {
         return MICA_NULL;
     }
     keep_values(world);
+    remember_plan(world, table, values, count);
     const mica_entity entity = mi_world_make(world, table, world->changes.data, world->changes.count, call);
     if (relation_count == 0 || mica_entity_is_null(entity) || link_values(world, entity, values, count, call)) {
         return entity;
@@ -212,14 +275,29 @@ static bool batch_make(const spawn_rows *batch) {
 
 static void batch_publish(const spawn_rows *batch, mica_entity *entities) {
     mi_store *store = &batch->world->store;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        const mica_entity entity = mi_slots_take(&store->slots, 0);
-        if (batch->table != mi_store_root(store)) {
-            mi_store_publish(store, batch->table, mica_entity_index(entity));
+    const bool has_rows = batch->table != mi_store_root(store);
+    for (uint32_t done = 0; done < batch->count;) {
+        uint8_t *base = NULL;
+        uint32_t row = 0;
+        const uint32_t run = has_rows ? batch_run(batch, done, &base, &row) : batch->count;
+        const uint32_t location = has_rows ? mi_store_location(batch->table, batch->first + done) : 0;
+        mica_entity *handles = has_rows ? (mica_entity *)(void *)base + row : entities;
+        for (uint32_t i = 0; i < run; i++) {
+            const mica_entity entity = mi_slots_take(&store->slots, has_rows ? location + i : 0);
+            if (handles != NULL) {
+                handles[i] = entity;
+            }
         }
-        if (entities != NULL) {
-            entities[i] = entity;
+        if (has_rows) {
+            mi_column_mark(base, store->version);
+            if (entities != NULL) {
+                memcpy(entities + done, handles, run * sizeof(*handles));
+            }
         }
+        done += run;
+    }
+    if (has_rows) {
+        batch->table->row_count += batch->count;
     }
 }
 

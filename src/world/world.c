@@ -261,14 +261,8 @@ static mica_result fail_locked(mica_world *world, const char *call) {
                    MI_TEXT(world->running_system == NULL ? "" : world->running_system));
 }
 
-mica_result mi_world_check_structure(mica_world *world, const char *call) {
-    if (MICA_UNLIKELY(world == NULL)) {
-        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
-    }
-    if (MICA_UNLIKELY(world->walk_count > 0 || world->running_locks || world->fill_open)) {
-        return fail_locked(world, call);
-    }
-    return MICA_OK;
+mica_result mi_world_fail_structure(mica_world *world, const char *call) {
+    return world == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a world") : fail_locked(world, call);
 }
 
 mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, const char *call) {
@@ -284,13 +278,6 @@ mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, con
                        MI_ENTITY(entity));
     }
     return mi_fail(&world->log, MICA_STALE, call, "{} is not alive in {}", MI_ENTITY(entity), MI_TEXT(world->name));
-}
-
-mica_result mi_world_resolve(const mica_world *world, mica_entity entity, uint32_t *location, const char *call) {
-    if (MICA_LIKELY(world != NULL && mi_slots_resolve(&world->store.slots, entity, location))) {
-        return MICA_OK;
-    }
-    return mi_world_fail_stale(world, entity, call);
 }
 
 const mi_type *mi_world_type(const mica_world *world, mica_component component, const char *call) {

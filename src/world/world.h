@@ -49,6 +49,19 @@ typedef struct mi_change {
     const void *value;
 } mi_change;
 
+// Most values of a spawn that is remembered, and how many are: a power of two.
+#define MI_SPAWN_VALUE_MAX 8
+#define MI_SPAWN_PLAN_COUNT 16u
+
+// Where spawning exactly these components, in this order and all with values, leads: a table without hooks that has
+// just them.
+typedef struct mi_spawn_plan {
+    mi_table *table;
+    uint32_t tables_dropped; // of the store when it was made: another number voids it
+    int32_t count;           // 0: none
+    mica_component components[MI_SPAWN_VALUE_MAX];
+} mi_spawn_plan;
+
 struct mica_world {
     struct mica_head head; // first: inline functions of the public headers read it
     mi_heap heap;
@@ -72,15 +85,29 @@ struct mica_world {
     MI_ARRAY(mi_relation) relations;
     MI_ARRAY(mi_extension) extensions;
     uint64_t command_skipped_count;
-    MI_ARRAY(mi_change) changes; // scratch of spawning
+    MI_ARRAY(mi_change) changes;                    // scratch of spawning
+    mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
 };
 
+// Whether rows may not move now.
+static inline bool mi_world_is_locked(const mica_world *world) {
+    return world->walk_count > 0 || world->running_locks || world->fill_open;
+}
+
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.
-mica_result mi_world_check_structure(mica_world *world, const char *call);
+mica_result mi_world_fail_structure(mica_world *world, const char *call);
+static inline mica_result mi_world_check_structure(mica_world *world, const char *call) {
+    return MICA_LIKELY(world != NULL && !mi_world_is_locked(world)) ? MICA_OK : mi_world_fail_structure(world, call);
+}
 
 // The location of a living entity, or MICA_STALE with a message that says what the handle is.
-mica_result mi_world_resolve(const mica_world *world, mica_entity entity, uint32_t *location, const char *call);
 mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, const char *call);
+static inline mica_result mi_world_resolve(const mica_world *world, mica_entity entity, uint32_t *location,
+                                           const char *call) {
+    return MICA_LIKELY(world != NULL && mi_slots_resolve(&world->store.slots, entity, location))
+               ? MICA_OK
+               : mi_world_fail_stale(world, entity, call);
+}
 
 // The type of an id, or NULL with MICA_UNKNOWN.
 const mi_type *mi_world_type(const mica_world *world, mica_component component, const char *call);
