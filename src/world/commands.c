@@ -240,14 +240,17 @@ static mica_result check_target(const mica_commands *commands, mica_entity entit
     return mi_fail(&commands->world->log, MICA_STALE, call, "{} stands for nothing in this buffer", MI_ENTITY(entity));
 }
 
-static mica_result check_buffer(const mica_commands *commands, const char *call) {
+// Whether anything can be recorded into the buffer.
+static bool is_open(const mica_commands *commands, const char *call) {
     if (commands == NULL) {
-        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a command buffer");
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a command buffer");
+        return false;
     }
     if (commands->is_applying) {
-        return mi_fail_plain(&commands->world->log, MICA_LOCKED, call, "the command buffer is being applied");
+        mi_fail_plain(&commands->world->log, MICA_LOCKED, call, "the command buffer is being applied");
+        return false;
     }
-    return MICA_OK;
+    return true;
 }
 
 // Makes room for one command and, with `makes_entity`, one placeholder, and begins a new round if the last one is over.
@@ -359,9 +362,8 @@ static mica_result record(mica_commands *commands, const mi_type *type, mi_comma
 
 static mica_result record_of_type(mica_commands *commands, mica_entity entity, mica_component component,
                                   const void *value, mi_command_kind plain, mi_command_kind related, const char *call) {
-    mica_result result = check_buffer(commands, call);
-    if (result != MICA_OK) {
-        return result;
+    if (!is_open(commands, call)) {
+        return mica_last_result();
     }
     const mi_type *type = mi_world_type(commands->world, component, call);
     if (type == NULL) {
@@ -399,9 +401,8 @@ mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mi
 
 static mica_result record_relation(mica_commands *commands, const mi_command *command, const void *value,
                                    const char *call) {
-    mica_result result = check_buffer(commands, call);
-    if (result != MICA_OK) {
-        return result;
+    if (!is_open(commands, call)) {
+        return mica_last_result();
     }
     const mi_type *type = mi_world_type(commands->world, command->component, call);
     return type == NULL ? MICA_UNKNOWN : record(commands, type, *command, value, call);
@@ -425,16 +426,15 @@ mica_result mi_commands_subtree(mica_commands *commands, mica_entity root, mica_
 }
 
 mica_result mica_commands_destroy_entity(mica_commands *commands, mica_entity entity) {
-    const mica_result result = check_buffer(commands, "mica_commands_destroy_entity");
+    const char *const call = "mica_commands_destroy_entity";
     const mi_command command = {.entity = entity, .kind = MI_COMMAND_DESTROY};
-    return result != MICA_OK ? result : record(commands, NULL, command, NULL, "mica_commands_destroy_entity");
+    return is_open(commands, call) ? record(commands, NULL, command, NULL, call) : mica_last_result();
 }
 
 mica_result mica_commands_destroy_many(mica_commands *commands, const mica_entity *entities, int32_t count) {
     const char *const call = "mica_commands_destroy_many";
-    mica_result result = check_buffer(commands, call);
-    if (result != MICA_OK) {
-        return result;
+    if (!is_open(commands, call)) {
+        return mica_last_result();
     }
     const mica_log_handler *log = &commands->world->log;
     if (count < 0 || (count > 0 && entities == NULL)) {
@@ -449,7 +449,7 @@ mica_result mica_commands_destroy_many(mica_commands *commands, const mica_entit
                            MI_ENTITY(entities[i]), MI_INT(i));
         }
     }
-    result = open_record(commands, false, call);
+    const mica_result result = open_record(commands, false, call);
     if (result != MICA_OK) {
         return result;
     }
@@ -467,7 +467,7 @@ mica_result mica_commands_destroy_many(mica_commands *commands, const mica_entit
 
 mica_entity mica_commands_clone(mica_commands *commands, mica_entity source) {
     const char *const call = "mica_commands_clone";
-    if (check_buffer(commands, call) != MICA_OK || check_target(commands, source, call) != MICA_OK ||
+    if (!is_open(commands, call) || check_target(commands, source, call) != MICA_OK ||
         open_record(commands, true, call) != MICA_OK) {
         return MICA_NULL;
     }
@@ -563,7 +563,7 @@ static bool take_spawn_values(mica_commands *commands, const mica_value *values,
 
 mica_entity mica_commands_spawn(mica_commands *commands, const mica_value *values, int32_t count) {
     const char *const call = "mica_commands_spawn";
-    if (check_buffer(commands, call) != MICA_OK) {
+    if (!is_open(commands, call)) {
         return MICA_NULL;
     }
     const mica_log_handler *log = &commands->world->log;
