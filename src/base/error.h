@@ -5,6 +5,13 @@
 #include <mica/entity.h>
 #include <mica/result.h>
 
+// For functions that say what went wrong: kept out of line, so that callers that succeed save nothing for them.
+#if defined(__GNUC__)
+#define MI_COLD __attribute__((cold, noinline))
+#else
+#define MI_COLD
+#endif
+
 // Sets the thread's last error and returns `code`. `pattern` is a string literal that is kept by address; in it {}
 // stands for the next argument, in order, each made by one of the MI_… macros below. Texts are copied (cut at 95
 // bytes). At most 6 arguments.

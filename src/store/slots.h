@@ -59,7 +59,7 @@ static inline bool mi_slots_resolve(const mi_slots *slots, mica_entity entity, u
     // One exclusive-or and one compare see to both: another generation or the free mark leaves a high bit.
     const uint64_t rest = slots->data[index] ^ (uint64_t)mica_entity_generation(entity) << 32;
     *location = (uint32_t)rest;
-    return rest < MI_SLOT_FREE && index != 0;
+    return rest < MI_SLOT_FREE;
 }
 
 static inline uint32_t mi_slots_location(const mi_slots *slots, uint32_t index) {

@@ -240,7 +240,7 @@ bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *cons
 }
 
 // What the look-up found to be neither a value nor plain absence: says why.
-static void *fail_get(const mica_world *world, mica_entity entity, mica_component component, const char *call) {
+MI_COLD static void *fail_get(const mica_world *world, mica_entity entity, mica_component component, const char *call) {
     uint32_t location = 0;
     if (mi_world_resolve(world, entity, &location, call) != MICA_OK) {
         return NULL;

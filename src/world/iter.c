@@ -132,7 +132,7 @@ void mica_iter_end(mica_iter *iter) {
 
 // Columns
 
-static void *fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
+MI_COLD static void *fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
     const mica_query *query = iter->query;
     if (query == NULL || !iter->open) {
         mi_fail_plain(query == NULL ? NULL : &query->world->log, MICA_INVALID, call, "the walk is not open");

@@ -94,12 +94,8 @@ static bool link_values(mica_world *world, mica_entity entity, const mica_value 
 
 // Spawning the same components again is the common case, so where it leads is remembered for a few sets of them.
 
-static mi_spawn_plan *plan_place(mica_world *world, const mica_component *components, int32_t count) {
-    uint32_t hash = (uint32_t)count;
-    for (int32_t i = 0; i < count; i++) {
-        hash = hash * 31 + components[i];
-    }
-    return &world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT];
+static uint32_t plan_hash(uint32_t hash, mica_component component) {
+    return hash * 31 + component;
 }
 
 static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
@@ -108,37 +104,38 @@ static void remember_plan(mica_world *world, mi_table *table, const mica_value *
         return;
     }
     mi_spawn_plan plan = {.table = table, .tables_dropped = world->store.tables_dropped, .count = count};
+    uint32_t hash = 0;
     for (int32_t i = 0; i < count; i++) {
         plan.components[i] = value_component(world, &values[i]);
+        hash = plan_hash(hash, plan.components[i]);
     }
-    *plan_place(world, plan.components, count) = plan;
+    world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT] = plan;
 }
 
 // Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
-static mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
+static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
     mica_component components[MI_SPAWN_VALUE_MAX];
+    uint32_t hash = 0;
     for (int32_t i = 0; i < count; i++) {
-        components[i] = values[i].type != NULL ? mica_world_component(world, values[i].type) : values[i].component;
+        components[i] = value_component(world, &values[i]);
+        hash = plan_hash(hash, components[i]);
     }
-    const mi_spawn_plan *plan = plan_place(world, components, count);
+    const mi_spawn_plan *plan = &world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT];
     mi_store *store = &world->store;
-    if (plan->count != count || plan->tables_dropped != store->tables_dropped) {
+    if (plan->count != count || plan->tables_dropped != store->tables_dropped || !mi_slots_have_room(&store->slots) ||
+        !mi_store_open_row(store, plan->table)) {
         return MICA_NULL;
-    }
-    for (int32_t i = 0; i < count; i++) {
-        if (plan->components[i] != components[i] || values[i].value == NULL) {
-            return MICA_NULL;
-        }
     }
     mi_table *table = plan->table;
-    if (!mi_slots_have_room(&store->slots) || !mi_store_open_row(store, table)) {
-        return MICA_NULL;
-    }
     const uint32_t place = mi_store_location(table, table->row_count);
     uint8_t *base = mi_store_base(store, place);
     for (int32_t i = 0; i < count; i++) {
-        uint8_t *column = mi_table_column(table, base, components[i]);
-        const uint32_t size = table->last_byte_of[components[i]] + 1u;
+        const mica_component component = components[i];
+        if (plan->components[i] != component || values[i].value == NULL) {
+            return MICA_NULL; // the row was only open
+        }
+        uint8_t *column = mi_table_column(table, base, component);
+        const uint32_t size = table->last_byte_of[component] + 1u;
         mi_value_copy_bytes(column + (size_t)mi_row_of(place) * size, values[i].value, size);
         mi_column_mark(column, store->version);
     }
@@ -148,17 +145,12 @@ static mica_entity spawn_by_plan(mica_world *world, const mica_value *values, in
     return entity;
 }
 
-mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count) {
+// Spawns anything, step by step.
+MI_COLD static mica_entity spawn_by_edges(mica_world *world, const mica_value *values, int32_t count) {
     static const char call[] = "mica_entity_spawn";
     uint32_t relation_count = 0;
     if (mi_world_check_structure(world, call) != MICA_OK) {
         return MICA_NULL;
-    }
-    if (values != NULL && count > 0 && count <= MI_SPAWN_VALUE_MAX) {
-        const mica_entity entity = spawn_by_plan(world, values, count);
-        if (MICA_LIKELY(!mica_entity_is_null(entity))) {
-            return entity;
-        }
     }
     mi_table *table = spawn_table(world, values, count, &relation_count, call);
     if (table == NULL) {
@@ -171,6 +163,15 @@ mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32
         return entity;
     }
     return MICA_NULL;
+}
+
+mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count) {
+    mica_entity entity = MICA_NULL;
+    if (MICA_LIKELY(world != NULL && !mi_world_is_locked(world) && values != NULL && count > 0 &&
+                    count <= MI_SPAWN_VALUE_MAX)) {
+        entity = spawn_by_plan(world, values, count);
+    }
+    return MICA_LIKELY(!mica_entity_is_null(entity)) ? entity : spawn_by_edges(world, values, count);
 }
 
 // Many
