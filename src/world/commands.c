@@ -10,7 +10,6 @@
 // keeps its largest block, so that rounds alike allocate nothing.
 #include "world/command_buffer.h"
 
-#include "base/assert.h"
 
 #define BLOCK_SIZE_LEAST ((size_t)4096)
 #define BLOCK_ALIGN ((size_t)64)

@@ -116,14 +116,20 @@ static void apply_destroy_many(mica_commands *commands, const mi_command *comman
     mi_commands_count_done(commands, command->count - skipped_count, skipped_count);
 }
 
+// The relation that a component is, made known to the world if it is not yet; NULL: out of memory.
+static const mi_relation *relation_of(mica_commands *commands, mica_component component, const char *call) {
+    const mica_result result = mi_world_attach(commands->world, mi_commands_type(commands, component), call);
+    return result == MICA_OK ? mi_world_relation(commands->world, component) : NULL;
+}
+
 static mica_result link_value(mica_commands *commands, mica_entity entity, mica_component component, void *value,
                               bool has_placeholders, uint32_t flags, const char *call) {
-    mica_world *world = commands->world;
-    mica_result result = mi_world_attach(world, mi_commands_type(commands, component), call);
-    if (result == MICA_OK && has_placeholders) {
-        result = mi_commands_patch(commands, component, value, call);
+    const mi_relation *relation = relation_of(commands, component, call);
+    if (relation == NULL) {
+        return MICA_OUT_OF_MEMORY;
     }
-    return result != MICA_OK ? result : mi_world_relation(world, component)->link(world, entity, value, flags, call);
+    const mica_result patched = has_placeholders ? mi_commands_patch(commands, component, value, call) : MICA_OK;
+    return patched != MICA_OK ? patched : relation->link(commands->world, entity, value, flags, call);
 }
 
 static mica_result apply_link(mica_commands *commands, const mi_command *command, const char *call) {
@@ -148,8 +154,8 @@ static mica_result apply_unlink(mica_commands *commands, const mi_command *comma
     if (!mi_table_has(table, command->component)) {
         return MICA_OK;
     }
-    return mi_world_relation(commands->world, command->component)
-        ->unlink(commands->world, entity, command->flags, call);
+    const mi_relation *relation = relation_of(commands, command->component, call);
+    return relation == NULL ? MICA_OUT_OF_MEMORY : relation->unlink(commands->world, entity, command->flags, call);
 }
 
 static mica_result apply_subtree(mica_commands *commands, const mi_command *command, const char *call) {
@@ -158,10 +164,8 @@ static mica_result apply_subtree(mica_commands *commands, const mi_command *comm
     if (!is_alive(commands, root, &table)) {
         return MICA_STALE;
     }
-    const mica_result attached = mi_world_attach(commands->world, mi_commands_type(commands, command->component), call);
-    return attached != MICA_OK
-               ? attached
-               : mi_world_relation(commands->world, command->component)->destroy_subtree(commands->world, root, call);
+    const mi_relation *relation = relation_of(commands, command->component, call);
+    return relation == NULL ? MICA_OUT_OF_MEMORY : relation->destroy_subtree(commands->world, root, call);
 }
 
 // A spawn with relations: the entity is linked while it is empty, since linking can be refused and leaves the recorded

@@ -14,7 +14,6 @@
 // `places` is all zero, and no placeholder has a group, between folds.
 #include "world/command_buffer.h"
 
-#include "base/assert.h"
 
 // With this many components or fewer they are put in order by insertion, with more by a walk over the table's columns.
 enum { INSERTION_MOST = 16 };
