@@ -136,10 +136,13 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
             offsets[i] = table->columns[i].offset;
         }
         mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
-        mi_table_set_shift(table, shift);
-        move_chunk(store, table, offsets, chunk->base, to, table->row_count);
         mi_chunks_release_outgrown(store);
         store->outgrown = chunk->base;
+        store->outgrown_size = table->chunk_size;
+        store->outgrown_of = table;
+        store->outgrown_shift = table->shift;
+        mi_table_set_shift(table, shift);
+        move_chunk(store, table, offsets, chunk->base, to, table->row_count);
         chunk->base = to;
     }
     mi_heap_release(store->heap, MICA_MEMORY_TABLES, offsets, offsets_size, sizeof(uint32_t));
@@ -279,7 +282,19 @@ void mi_chunks_release_outgrown(mi_store *store) {
     if (store->outgrown != NULL) {
         mi_region_give(store->region, store->outgrown);
         store->outgrown = NULL;
+        store->outgrown_size = 0;
+        store->outgrown_of = NULL;
     }
+}
+
+const void *mi_store_follow_outgrown(const mi_store *store, const void *value) {
+    const mi_table *table = store->outgrown_of;
+    if (table->row_count == 0) {
+        return value;
+    }
+    const size_t offset = (size_t)((const uint8_t *)value - store->outgrown);
+    return mi_store_base(store, mi_store_location(table, 0)) +
+           mi_table_moved_offset(table, store->outgrown_shift, offset);
 }
 
 void mi_chunks_release_all(mi_store *store, mi_table *table) {

@@ -29,7 +29,11 @@ typedef struct mi_store {
     uint32_t chunk_capacity;
     uint32_t chunk_free; // first free id, 0: none
     mi_region *region;   // NULL until the first row
-    uint8_t *outgrown;   // what the chunk that grew last left behind: a value that a caller passes may lie in it
+    // What the chunk that grew last left behind: a value that a caller passes may lie in it; see mi_store_follow.
+    uint8_t *outgrown;
+    size_t outgrown_size;
+    const mi_table *outgrown_of;
+    uint32_t outgrown_shift;
     MI_ARRAY(mi_table *) tables; // by id; NULL where a table was dropped
     MI_ARRAY(mi_table *)
     ordered; // all but the root; the first sorted_count in canonical order, the rest not in place yet
@@ -93,6 +97,14 @@ void mi_store_shake(mi_store *store, mi_table *table);
 
 // The first thing that is wrong, or NULL. O(everything).
 const char *mi_store_validate(const mi_store *store);
+
+// Where a value that lay at `value` when the call began is by now: opening rows makes a chunk grow, and its values
+// move.
+const void *mi_store_follow_outgrown(const mi_store *store, const void *value);
+static inline const void *mi_store_follow(const mi_store *store, const void *value) {
+    const bool is_outgrown = (uintptr_t)value - (uintptr_t)store->outgrown < store->outgrown_size;
+    return MICA_UNLIKELY(is_outgrown) ? mi_store_follow_outgrown(store, value) : value;
+}
 
 static inline uint8_t *mi_store_base(const mi_store *store, uint32_t location) {
     return store->chunks[location >> MI_ROW_BITS].base;

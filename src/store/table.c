@@ -43,6 +43,19 @@ void mi_table_set_shift(mi_table *table, uint32_t shift) {
     table->chunk_size = (uint32_t)align_up(end, MI_COLUMN_ALIGN);
 }
 
+size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offset) {
+    size_t end = sizeof(mica_entity) << shift;
+    for (uint32_t i = 0; i < table->column_count && offset >= end; i++) {
+        const mi_column *column = &table->columns[i];
+        const size_t start = column_offset(end, column->type);
+        end = start + ((size_t)column->size << shift);
+        if (offset >= start && offset < end) {
+            return column->offset + (offset - start);
+        }
+    }
+    return offset;
+}
+
 // The largest power of two of rows that fits a full chunk.
 static uint32_t full_shift_of(size_t row_size) {
     uint32_t shift = 0;

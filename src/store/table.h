@@ -88,6 +88,8 @@ void mi_table_destroy(mi_heap *heap, mi_table *table);
 size_t mi_table_chunk_size(const mi_table *table, uint32_t shift);
 // Lays the columns out for chunks of 1 << shift rows. The chunks that there are must have, or be given, that layout.
 void mi_table_set_shift(mi_table *table, uint32_t shift);
+// Where byte `offset` of a chunk of 1 << shift rows stands in the present layout.
+size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offset);
 // The id of the table that adding or removing a component leads to; MI_MAP_NONE: not remembered.
 uint32_t mi_table_edge(const mi_table *table, mica_component component, bool removes);
 // Remembers an edge that is not remembered yet, if there is memory.

@@ -57,7 +57,7 @@ static bool make_value(mica_world *world, value_source source, const mi_type *ty
     if (source == SOURCE_CONSTRUCT) {
         return mi_value_construct(type, &world->store.values, to, 1);
     }
-    return mi_value_copy(type, &world->store.values, to, change->value, 1);
+    return mi_value_copy(type, &world->store.values, to, mi_store_follow(&world->store, change->value), 1);
 }
 
 static uint8_t *column_value(uint8_t *base, const mi_column *column, uint32_t row) {
@@ -106,7 +106,8 @@ static void fill_rest(row_fill fill, uint8_t *base, uint32_t row, uint8_t *old_b
         }
         uint8_t *to = start + (size_t)row * column->size;
         if (source == SOURCE_MOVE) {
-            mi_value_move(column->type, &store->values, to, (void *)(uintptr_t)change->value, 1);
+            mi_value_move(column->type, &store->values, to, (void *)(uintptr_t)mi_store_follow(store, change->value),
+                          1);
         } else if (!can_fail(source, column->type)) {
             make_value(fill.world, source, column->type, to, change);
         }

@@ -214,6 +214,7 @@ static bool batch_column_fails(const mi_column *column, const mi_change *change)
 static uint32_t batch_fill(const spawn_rows *batch, const mi_column *column, uint32_t limit) {
     const mi_change *change = batch_change(batch, column->type->info.id);
     const mica_allocator *values = &batch->world->store.values;
+    const uint8_t *from = change == NULL ? NULL : mi_store_follow(&batch->world->store, change->value);
     for (uint32_t done = 0; done < limit;) {
         uint8_t *base = NULL;
         uint32_t row = 0;
@@ -222,8 +223,7 @@ static uint32_t batch_fill(const spawn_rows *batch, const mi_column *column, uin
         uint8_t *to = base + column->offset + (size_t)row * column->size;
         const bool made = change == NULL
                               ? mi_value_construct(column->type, values, to, run)
-                              : mi_value_take(column->type, values, to,
-                                              (const uint8_t *)change->value + (size_t)done * column->size, run);
+                              : mi_value_take(column->type, values, to, from + (size_t)done * column->size, run);
         if (!made) {
             return done;
         }
