@@ -95,6 +95,16 @@ static inline mica_entity mi_slots_take(mi_slots *slots, uint32_t location) {
     return mica_entity_make(index, (uint32_t)generation);
 }
 
+// Undoes the last mi_slots_take, whose handle nobody has seen: it will be issued next.
+static inline void mi_slots_put_back(mi_slots *slots, uint32_t index) {
+    MI_ASSERT(index != 0 && index < slots->used && (slots->data[index] & MI_SLOT_FREE) == 0);
+    const uint64_t generation = slots->data[index] >> 32;
+    slots->data[index] = generation << 32 | MI_SLOT_FREE | slots->free_head;
+    slots->free_head = index;
+    slots->alive--;
+    slots->issued--;
+}
+
 // Ends the entity in slot `index`.
 static inline void mi_slots_give(mi_slots *slots, uint32_t index) {
     MI_ASSERT(index != 0 && index < slots->used && (slots->data[index] & MI_SLOT_FREE) == 0);

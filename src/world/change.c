@@ -47,10 +47,11 @@ static value_source source_of(const row_fill *fill, const mi_type *type, const m
     return SOURCE_CONSTRUCT;
 }
 
-// Whether making the value calls a hook that can say no.
-static bool can_fail(value_source source, const mi_type *type) {
+// Whether the value is made before anything is moved: a hook may say no, or the caller's value may be part of a value
+// of the old row that a move hook is about to leave as raw memory.
+static bool is_made_first(const row_fill *fill, value_source source, const mi_type *type) {
     return (source == SOURCE_CONSTRUCT && type->info.hooks.construct != NULL) ||
-           (source == SOURCE_COPY && type->info.hooks.copy != NULL);
+           (source == SOURCE_COPY && (type->info.hooks.copy != NULL || !fill->from->moves_bytes));
 }
 
 static bool make_value(mica_world *world, value_source source, const mi_type *type, void *to, const mi_change *change) {
@@ -64,26 +65,26 @@ static uint8_t *column_value(uint8_t *base, const mi_column *column, uint32_t ro
     return base + column->offset + (size_t)row * column->size;
 }
 
-// Destructs the values that the fallible steps made in columns below `end`.
-static void undo_fallible(row_fill fill, uint8_t *base, uint32_t row, uint32_t end) {
+// Destructs the values that were made first in columns below `end`.
+static void undo_first(row_fill fill, uint8_t *base, uint32_t row, uint32_t end) {
     fill.next = 0;
     for (uint32_t i = 0; i < end; i++) {
         const mi_column *column = &fill.to->columns[i];
         const mi_change *change = fill_change(&fill, column->type->info.id);
-        if (can_fail(source_of(&fill, column->type, change), column->type)) {
+        if (is_made_first(&fill, source_of(&fill, column->type, change), column->type)) {
             mi_value_destruct(column->type, &fill.world->store.values, column_value(base, column, row), 1);
         }
     }
 }
 
-static bool fill_fallible(row_fill fill, uint8_t *base, uint32_t row) {
+static bool fill_first(row_fill fill, uint8_t *base, uint32_t row) {
     for (uint32_t i = 0; i < fill.to->column_count; i++) {
         const mi_column *column = &fill.to->columns[i];
         const mi_change *change = fill_change(&fill, column->type->info.id);
         const value_source source = source_of(&fill, column->type, change);
-        if (can_fail(source, column->type) &&
+        if (is_made_first(&fill, source, column->type) &&
             !make_value(fill.world, source, column->type, column_value(base, column, row), change)) {
-            undo_fallible(fill, base, row, i);
+            undo_first(fill, base, row, i);
             return false;
         }
     }
@@ -108,7 +109,7 @@ static void fill_rest(row_fill fill, uint8_t *base, uint32_t row, uint8_t *old_b
         if (source == SOURCE_MOVE) {
             mi_value_move(column->type, &store->values, to, (void *)(uintptr_t)mi_store_follow(store, change->value),
                           1);
-        } else if (!can_fail(source, column->type)) {
+        } else if (!is_made_first(&fill, source, column->type)) {
             make_value(fill.world, source, column->type, to, change);
         }
         mi_column_mark(start, store->version);
@@ -162,7 +163,7 @@ static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t ol
         fill_plain(fill, base, mi_row_of(place), old_base, old_row);
         return MICA_OK;
     }
-    if (to->can_fail && !fill_fallible(*fill, base, mi_row_of(place))) {
+    if ((to->can_fail || !fill->from->moves_bytes) && !fill_first(*fill, base, mi_row_of(place))) {
         return fail_hook(fill->world, call);
     }
     fill_rest(*fill, base, mi_row_of(place), old_base, old_row);
@@ -281,17 +282,27 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
     return entity;
 }
 
-void mi_world_unmake(mica_world *world, mica_entity entity) {
+// Takes an entity's links and row away.
+static void strip(mica_world *world, mica_entity entity) {
     mi_store *store = &world->store;
     for (uint32_t i = 0; i < world->relations.count; i++) {
         world->relations.data[i].release(world, entity);
     }
-    const uint32_t index = mica_entity_index(entity);
-    const uint32_t location = mi_slots_location(&store->slots, index);
+    const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     if (location != 0) {
         mi_table *table = mi_store_table_at(store, location);
         mi_store_remove_row(store, table, location);
         MI_STORE_SHAKE(store, table);
+        mi_slots_move(&store->slots, mica_entity_index(entity), 0);
     }
-    mi_slots_give(&store->slots, index);
+}
+
+void mi_world_unmake(mica_world *world, mica_entity entity) {
+    strip(world, entity);
+    mi_slots_give(&world->store.slots, mica_entity_index(entity));
+}
+
+void mi_world_take_back(mica_world *world, mica_entity entity) {
+    strip(world, entity);
+    mi_slots_put_back(&world->store.slots, mica_entity_index(entity));
 }

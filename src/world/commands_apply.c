@@ -187,7 +187,7 @@ static mica_result apply_spawn_linked(mica_commands *commands, uint32_t at, cons
         result = mi_fold_apply(commands, at, at + 1, call);
     }
     if (result != MICA_OK) {
-        mi_world_unmake(commands->world, entity);
+        mi_world_take_back(commands->world, entity);
         commands->made_count--;
         if (!must_wait(result)) {
             settle_placeholder(commands, MICA_NULL);

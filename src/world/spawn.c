@@ -79,17 +79,42 @@ static mica_component value_component(mica_world *world, const mica_value *value
     return value->type != NULL ? mica_world_component(world, value->type) : value->component;
 }
 
-// Links a new entity by those of `values` that are relations, in their order; on failure the entity is destroyed again.
+// Links an entity by those of `values` that are relations, in their order.
 static bool link_values(mica_world *world, mica_entity entity, const mica_value *values, int32_t count,
                         const char *call) {
     for (int32_t i = 0; i < count; i++) {
         const mi_relation *relation = mi_world_relation(world, value_component(world, &values[i]));
         if (relation != NULL && relation->link(world, entity, values[i].value, 0, call) != MICA_OK) {
-            mi_world_unmake(world, entity);
             return false;
         }
     }
     return true;
+}
+
+// Brings a linked entity by what else `table` has.
+static bool fill_linked(mica_world *world, mica_entity entity, const mi_table *table, const char *call) {
+    mi_store *store = &world->store;
+    mi_table *to = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity)));
+    for (uint32_t i = 0; i < table->component_count && to != NULL; i++) {
+        to = mi_store_table_with(store, to, table->components[i]);
+    }
+    if (to == NULL) {
+        mi_world_fail_store(world, call);
+        return false;
+    }
+    return mi_world_change(world, entity, to, world->changes.data, world->changes.count, call) == MICA_OK;
+}
+
+// The entity is linked while it is empty: a link can be refused, and values that were moved in could not be given back.
+static mica_entity spawn_linked(mica_world *world, const mi_table *table, const mica_value *values, int32_t count,
+                                const char *call) {
+    const mica_entity entity = mi_world_make(world, mi_store_root(&world->store), NULL, 0, call);
+    if (mica_entity_is_null(entity) ||
+        (link_values(world, entity, values, count, call) && fill_linked(world, entity, table, call))) {
+        return entity;
+    }
+    mi_world_take_back(world, entity);
+    return MICA_NULL;
 }
 
 // Spawning the same components again is the common case, so where it leads is remembered for a few sets of them.
@@ -157,12 +182,11 @@ MI_COLD static mica_entity spawn_by_edges(mica_world *world, const mica_value *v
         return MICA_NULL;
     }
     keep_values(world);
-    remember_plan(world, table, values, count);
-    const mica_entity entity = mi_world_make(world, table, world->changes.data, world->changes.count, call);
-    if (relation_count == 0 || mica_entity_is_null(entity) || link_values(world, entity, values, count, call)) {
-        return entity;
+    if (relation_count > 0) {
+        return spawn_linked(world, table, values, count, call);
     }
-    return MICA_NULL;
+    remember_plan(world, table, values, count);
+    return mi_world_make(world, table, world->changes.data, world->changes.count, call);
 }
 
 mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count) {
@@ -454,7 +478,7 @@ mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *ca
         const void *value =
             mi_table_has(from, relation->component) ? mica_entity_get(world, source, relation->component) : NULL;
         if (value != NULL && relation->link(world, clone, value, 0, call) != MICA_OK) {
-            mi_world_unmake(world, clone);
+            mi_world_take_back(world, clone);
             return MICA_NULL;
         }
     }

@@ -134,6 +134,9 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
 // Destroys a living entity, relations first. Cannot fail.
 void mi_world_unmake(mica_world *world, mica_entity entity);
 
+// Destroys the entity that was made last and that nobody has heard of: its handle is the next to be issued again.
+void mi_world_take_back(mica_world *world, mica_entity entity);
+
 // As mica_entity_clone without the lock check.
 mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *call);
 

@@ -1,0 +1,274 @@
+// Spawning: one, many from columns, many filled in; what is refused; and that a refusal takes nothing, neither the
+// caller's values nor a handle.
+#include "follows.h"
+#include "ledger.h"
+#include "support/test_allocator.h"
+
+#include <mica/mica.h>
+
+#include <string.h>
+
+MICA_STRUCT(Position, { float x, y, z; });
+MICA_STRUCT(Number, { int32_t now; });
+MICA_TAG(Marked);
+
+typedef struct fixture {
+    test_allocator allocator;
+    mica_world *world;
+} fixture;
+
+static void begin(fixture *f) {
+    ledger_start();
+    test_allocator_init(&f->allocator);
+    f->world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&f->allocator)});
+    assert_non_null(f->world);
+}
+
+static void end(fixture *f) {
+    assert_int_equal(mica_world_validate(f->world), MICA_OK);
+    mica_world_destroy(f->world);
+    ledger_finish();
+    test_allocator_finish(&f->allocator);
+}
+
+static void assert_said(const char *part) {
+    if (strstr(mica_last_error(), part) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), part);
+    }
+}
+
+static void assert_same(mica_entity a, mica_entity b) {
+    assert_true(mica_entity_equal(a, b));
+}
+
+static void columns_give_each_entity_its_values(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    enum { COUNT = 10000 };
+    static Number numbers[COUNT];
+    static mica_entity entities[COUNT];
+    for (int32_t i = 0; i < COUNT; i++) {
+        numbers[i].now = i;
+    }
+    assert_int_equal(mica_spawn_many(f.world, COUNT, entities, mica_column_of(Number, numbers), mica_tag(Marked),
+                                     mica_tag(Position)),
+                     MICA_OK);
+    for (int32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_get(f.world, entities[i], Number)->now, i);
+        assert_true(mica_get(f.world, entities[i], Position)->y == 0);
+        assert_true(mica_has(f.world, entities[i], Marked));
+    }
+    assert_int_equal(mica_spawn_many(f.world, 0, NULL, mica_column_of(Number, numbers)), MICA_OK);
+    assert_int_equal(mica_entity_spawn_many(f.world, NULL, 0, 5, entities), MICA_OK);
+    assert_int_equal(mica_entity_components(f.world, entities[4], NULL, 0), 0);
+    assert_int_equal(mica_world_entity_count(f.world), COUNT + 5);
+    end(&f);
+}
+
+typedef struct fill_state {
+    mica_world *world;
+    mica_component number;
+    int32_t made;
+    mica_result refused;
+} fill_state;
+
+static void fill_in(void *user, const mica_spawn_span *span) {
+    fill_state *f = user;
+    assert_int_equal(span->first, f->made);
+    Number *numbers = span->columns[0];
+    assert_null(span->columns[1]);
+    const Position *positions = span->columns[2];
+    for (int32_t i = 0; i < span->count; i++) {
+        assert_true(positions[i].x == 0);
+        numbers[i].now = f->made + i;
+        assert_true(mica_alive(f->world, span->entities[i]));
+    }
+    f->made += span->count;
+    f->refused = mica_destroy(f->world, span->entities[0]);
+}
+
+static void a_callback_fills_all_rows_in_and_must_not_move_them(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    mica_create(f.world);
+    mica_spawn(f.world, mica_value_of(Number, {-1}), mica_tag(Marked), mica_tag(Position));
+    const mica_component asked[] = {mica_register(f.world, Number), mica_register(f.world, Marked),
+                                    mica_register(f.world, Position)};
+    fill_state filling = {.world = f.world};
+    assert_int_equal(mica_entity_spawn_fill(f.world, asked, 3, 9000, fill_in, &filling), MICA_OK);
+    assert_int_equal(filling.made, 9000);
+    assert_int_equal(filling.refused, MICA_LOCKED);
+    int32_t expected = -1;
+    mica_each_row (mica_query_of(f.world, mica_read(Number)), it) {
+        assert_int_equal(mica_row_read(it, Number)->now, expected++);
+    }
+    assert_int_equal(expected, 9000);
+    assert_int_equal(mica_entity_spawn_fill(f.world, asked, 3, 1, NULL, NULL), MICA_INVALID);
+    assert_int_equal(mica_entity_spawn_fill(f.world, NULL, 3, 1, fill_in, &filling), MICA_INVALID);
+    assert_int_equal(mica_entity_spawn_fill(f.world, asked, 0, 1, fill_in, &filling), MICA_INVALID);
+    assert_int_equal(mica_entity_spawn_fill(NULL, asked, 3, 1, fill_in, &filling), MICA_INVALID);
+    end(&f);
+}
+
+static void misuse_is_refused_and_makes_nothing(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    const Number number = {1};
+    const mica_value twice[] = {{.type = mica_type_of(Number), .value = &number}, {.type = mica_type_of(Number)}};
+    assert_true(mica_entity_is_null(mica_entity_spawn(f.world, twice, 2)));
+    assert_int_equal(mica_last_result(), MICA_EXISTS);
+    assert_said("Number");
+    const mica_value tag = {.type = mica_type_of(Marked), .value = &number};
+    assert_true(mica_entity_is_null(mica_entity_spawn(f.world, &tag, 1)));
+    assert_int_equal(mica_last_result(), MICA_NO_VALUE);
+    const mica_value unknown = {.component = 999};
+    assert_true(mica_entity_is_null(mica_entity_spawn(f.world, &unknown, 1)));
+    assert_int_equal(mica_last_result(), MICA_UNKNOWN);
+    assert_true(mica_entity_is_null(mica_entity_spawn(f.world, &(mica_value){0}, 1)));
+    assert_int_equal(mica_last_result(), MICA_UNKNOWN);
+    assert_true(mica_entity_is_null(mica_entity_spawn(f.world, NULL, 1)));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_true(mica_entity_is_null(mica_entity_spawn(f.world, twice, -1)));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_int_equal(mica_entity_spawn_many(f.world, twice, 1, -1, NULL), MICA_INVALID);
+    assert_int_equal(mica_entity_spawn_many(f.world, NULL, 2, 1, NULL), MICA_INVALID);
+    const mica_column relation = {.type = mica_type_of(Follows)};
+    assert_int_equal(mica_entity_spawn_many(f.world, &relation, 1, 3, NULL), MICA_UNSUPPORTED);
+    assert_int_equal(mica_world_entity_count(f.world), 0);
+    // No handle was used up.
+    assert_true(mica_world_statistics(f.world).handle_left_count == (uint64_t)MICA_INDEX_MAX * MICA_GENERATION_MAX);
+    end(&f);
+}
+
+static void a_link_that_is_refused_takes_neither_values_nor_a_handle(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    const mica_entity gone = mica_create(f.world);
+    mica_destroy(f.world, gone);
+    const uint64_t left = mica_world_statistics(f.world).handle_left_count;
+    const mica_entity next = mica_entity_make(mica_entity_index(gone), mica_entity_generation(gone) + 1);
+    Sole sole;
+    owned_hold(&sole.owned, 5, f.world);
+    const Follows dead = {gone};
+    const mica_value values[] = {{.type = mica_type_of(Sole), .value = &sole},
+                                 {.type = mica_type_of(Follows), .value = &dead},
+                                 {.type = mica_type_of(Number)}};
+    for (int32_t i = 0; i < 3; i++) {
+        assert_true(mica_entity_is_null(mica_entity_spawn(f.world, values, 3)));
+        assert_int_equal(mica_last_result(), MICA_STALE);
+        assert_ptr_equal(sole.owned.self, &sole.owned);
+        assert_int_equal(mica_world_entity_count(f.world), 0);
+        assert_true(mica_world_statistics(f.world).handle_left_count == left);
+    }
+    // As many commands would have been skipped, and the next handle is the same.
+    mica_commands *commands = mica_commands_create(f.world);
+    const mica_entity skipped = mica_commands_spawn(commands, &values[1], 1);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_true(mica_entity_is_null(mica_commands_resolve(commands, skipped)));
+    mica_commands_destroy(commands);
+    const mica_entity leader = mica_create(f.world);
+    assert_same(leader, next);
+    const Follows follows = {leader};
+    const mica_entity linked = mica_entity_spawn(
+        f.world, (const mica_value[]){values[0], {.type = mica_type_of(Follows), .value = &follows}, values[2]}, 3);
+    assert_same(mica_get(f.world, linked, Follows)->whom, leader);
+    assert_int_equal(*mica_get(f.world, linked, Sole)->owned.number, 5);
+    assert_int_equal(mica_entity_components(f.world, linked, NULL, 0), 3);
+    assert_null(sole.owned.self); // moved from
+    end(&f);
+}
+
+static void a_clone_that_cannot_be_linked_takes_no_handle(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    const mica_entity leader = mica_create(f.world);
+    const mica_entity entity = mica_spawn(f.world, mica_value_of(Follows, {leader}), mica_value_of(Number, {3}));
+    mica_destroy(f.world, leader); // this relation keeps no reverse, so its value goes stale
+    const uint64_t left = mica_world_statistics(f.world).handle_left_count;
+    assert_true(mica_entity_is_null(mica_clone(f.world, entity)));
+    assert_int_equal(mica_last_result(), MICA_STALE);
+    assert_true(mica_world_statistics(f.world).handle_left_count == left);
+    assert_int_equal(mica_world_entity_count(f.world), 1);
+    mica_set(f.world, entity, Follows, {MICA_NULL});
+    const mica_entity clone = mica_clone(f.world, entity);
+    assert_int_equal(mica_get(f.world, clone, Number)->now, 3);
+    end(&f);
+}
+
+static void a_hook_that_fails_in_the_middle_of_many_leaves_nothing(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    enum { COUNT = 700 };
+    static Owned values[COUNT];
+    static Number numbers[COUNT];
+    static Sole soles[COUNT];
+    mica_register(f.world, Sole);
+    for (int32_t i = 0; i < COUNT; i++) {
+        owned_hold(&values[i], i, f.world);
+        owned_hold(&soles[i].owned, -i, f.world);
+    }
+    const int64_t held = ledger_live_count();
+    for (uint64_t n = 1;; n += 131) {
+        test_allocator_fail_at(&f.allocator, n);
+        const mica_result result = mica_spawn_many(f.world, COUNT, NULL, mica_column_of(Owned, values),
+                                                   mica_column_of(Sole, soles), mica_column_of(Number, numbers));
+        if (!test_allocator_fail_stop(&f.allocator)) {
+            assert_int_equal(result, MICA_OK);
+            break;
+        }
+        assert_int_equal(result, MICA_OUT_OF_MEMORY);
+        assert_int_equal(ledger_live_count(), held);
+        assert_int_equal(mica_world_entity_count(f.world), 0);
+        for (int32_t i = 0; i < COUNT; i++) {
+            assert_ptr_equal(soles[i].owned.self, &soles[i]);
+        }
+        // The chunks are given back but for one.
+        assert_in_range(mica_world_statistics(f.world).chunk_count, 0, 1);
+    }
+    assert_int_equal(mica_world_entity_count(f.world), COUNT);
+    for (int32_t i = 0; i < COUNT; i++) {
+        owned_drop(&values[i], f.world);
+        assert_null(soles[i].owned.self);
+    }
+    end(&f);
+}
+
+static void more_entities_than_there_are_indices_are_refused(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+#if MICA_ENTITY_BITS == 32
+    assert_int_equal(mica_entity_spawn_many(f.world, NULL, 0, (int32_t)MICA_INDEX_MAX + 1, NULL), MICA_LIMIT);
+    assert_int_equal(mica_entity_spawn_many(f.world, NULL, 0, (int32_t)MICA_INDEX_MAX, NULL), MICA_OK);
+    assert_true(mica_entity_is_null(mica_create(f.world)));
+    assert_int_equal(mica_last_result(), MICA_LIMIT);
+    assert_said("indices");
+    assert_true(mica_entity_is_null(mica_spawn(f.world, mica_value_of(Number, {1}))));
+    assert_int_equal(mica_last_result(), MICA_LIMIT);
+    assert_int_equal(mica_world_entity_count(f.world), (int32_t)MICA_INDEX_MAX);
+#else
+    mica_create(f.world);
+    assert_int_equal(mica_entity_spawn_many(f.world, NULL, 0, INT32_MAX, NULL), MICA_LIMIT);
+    assert_int_equal(mica_world_entity_count(f.world), 1);
+#endif
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_give_each_entity_its_values),
+        cmocka_unit_test(a_callback_fills_all_rows_in_and_must_not_move_them),
+        cmocka_unit_test(misuse_is_refused_and_makes_nothing),
+        cmocka_unit_test(a_link_that_is_refused_takes_neither_values_nor_a_handle),
+        cmocka_unit_test(a_clone_that_cannot_be_linked_takes_no_handle),
+        cmocka_unit_test(a_hook_that_fails_in_the_middle_of_many_leaves_nothing),
+        cmocka_unit_test(more_entities_than_there_are_indices_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
