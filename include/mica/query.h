@@ -70,7 +70,8 @@ MICA_API mica_entity mica_query_first(mica_query *query);
 /// Whether the entity is alive and matches. O(terms).
 MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 
-/// Writes up to `capacity` matching entities in order of visit and returns how many match. O(matches).
+/// Writes up to `capacity` matching entities in order of visit and returns how many match; `entities` may be NULL if
+/// `capacity` is 0. 0 on failure: as `mica_query_begin`. O(matches).
 MICA_API int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
 
 /// Why `entity` matches or not, a line a term, closed by zero, cut to `capacity` bytes; returns the length without the

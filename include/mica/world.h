@@ -102,10 +102,11 @@ struct mica_head {
 /// As `mica_world_register`, without a call for a descriptor that was last used with this schema. O(1).
 static inline mica_component mica_world_component(mica_world *world, mica_type *type) {
 #if defined(__GNUC__)
-    const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
-    if (MICA_LIKELY(world != NULL &&
-                    (uint32_t)(cache >> 32) == ((const struct mica_head *)(const void *)world)->schema_serial)) {
-        return (mica_component)cache;
+    if (MICA_LIKELY(world != NULL && type != NULL)) {
+        const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
+        if (MICA_LIKELY((uint32_t)(cache >> 32) == ((const struct mica_head *)(const void *)world)->schema_serial)) {
+            return (mica_component)cache;
+        }
     }
 #endif
     return mica_world_register(world, type);
@@ -224,7 +225,7 @@ MICA_API mica_result mica_entity_patch(mica_world *world, mica_entity entity, mi
                                        void (*change)(void *value, void *user), void *user);
 
 /// Writes up to `capacity` ids of the entity's components, in ascending order, to `components` (may be NULL if
-/// `capacity` is 0) and returns how many the entity has; -1: `MICA_STALE`. O(components).
+/// `capacity` is 0) and returns how many the entity has; -1: `MICA_STALE`, `MICA_INVALID` (no array). O(components).
 MICA_API int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica_component *components,
                                         int32_t capacity);
 

@@ -20,6 +20,7 @@ static uint32_t chunk_id_take(mi_store *store) {
     uint32_t capacity = store->chunk_capacity == 0 ? 16 : store->chunk_capacity * 2;
     if (store->chunk_capacity >= MI_CHUNK_MAX) {
         store->failure = MICA_LIMIT;
+        store->limit = "all chunks are in use";
         return 0;
     }
     mi_chunk *chunks =
@@ -156,6 +157,7 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
     }
     if (need > MICA_INDEX_MAX) {
         store->failure = MICA_LIMIT;
+        store->limit = "all indices of entities are in use or retired";
         return false;
     }
     if (table->shift < table->full_shift && table->chunk_count <= 1) {

@@ -82,6 +82,7 @@ mi_table *mi_store_table(mi_store *store, const mica_component *components, uint
     }
     mi_table *table = mi_table_create(store->heap, store->schema, components, count, &store->failure);
     if (table == NULL) {
+        store->limit = "an entity's components have more than 4 MiB";
         return NULL;
     }
     table->hash = hash;

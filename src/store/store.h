@@ -46,6 +46,7 @@ typedef struct mi_store {
     uint32_t sorted_count;
     uint64_t version;    // stamp of the next change
     mica_result failure; // why the last function failed
+    const char *limit;   // what there is no more of, if that is MICA_LIMIT
 } mi_store;
 
 bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema);

@@ -264,6 +264,7 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
     if (!mi_slots_have_room(&store->slots)) {
         store->failure = mi_slots_reserve(&store->slots, &world->heap, 1);
         if (store->failure != MICA_OK) {
+            store->limit = "all indices of entities are in use or retired";
             mi_world_fail_store(world, call);
             return MICA_NULL;
         }

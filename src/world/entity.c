@@ -204,7 +204,8 @@ bool mica_entity_has(const mica_world *world, mica_entity entity, mica_component
 
 bool mica_entity_has_all(const mica_world *world, mica_entity entity, const mica_component *components, int32_t count) {
     uint32_t location = 0;
-    if (world == NULL || !mi_slots_resolve(&world->store.slots, entity, &location)) {
+    if (world == NULL || (components == NULL && count > 0) ||
+        !mi_slots_resolve(&world->store.slots, entity, &location)) {
         return false;
     }
     const mi_table *table = mi_store_table_at(&world->store, location);
@@ -217,7 +218,7 @@ bool mica_entity_has_all(const mica_world *world, mica_entity entity, const mica
 }
 
 bool mica_entity_has_any(const mica_world *world, mica_entity entity, const mica_component *components, int32_t count) {
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; components != NULL && i < count; i++) {
         if (mica_entity_has(world, entity, components[i])) {
             return true;
         }
@@ -227,7 +228,7 @@ bool mica_entity_has_any(const mica_world *world, mica_entity entity, const mica
 
 bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *const *types, int32_t count, bool any) {
     uint32_t location = 0;
-    if (world == NULL || !mi_slots_resolve(&world->store.slots, entity, &location)) {
+    if (world == NULL || (types == NULL && count > 0) || !mi_slots_resolve(&world->store.slots, entity, &location)) {
         return false;
     }
     const mi_table *table = mi_store_table_at(&world->store, location);
@@ -324,8 +325,13 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
 
 int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica_component *components,
                                int32_t capacity) {
+    static const char call[] = "mica_entity_components";
     uint32_t location = 0;
-    if (mi_world_resolve(world, entity, &location, "mica_entity_components") != MICA_OK) {
+    if (mi_world_resolve(world, entity, &location, call) != MICA_OK) {
+        return -1;
+    }
+    if (capacity > 0 && components == NULL) {
+        mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of ids of its capacity");
         return -1;
     }
     const mi_table *table = mi_store_table_at(&world->store, location);

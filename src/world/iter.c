@@ -3,14 +3,48 @@
 //
 // A walk that is open counts in its query and its world; the structure lock is that count. All state of a walk lies in
 // the caller's mica_iter. Entities without rows have no array of handles anywhere, so they are gathered into scratch
-// memory, taken when the walk opens and given back when it ends.
+// memory of the world, which a walk takes when it opens: there is as much as there were walks open at a time.
 #include "world/commands.h"
 #include "world/query.h"
 
 #include <mica/system.h>
 
-#define SCRATCH_COUNT 256u
-#define NO_CHUNK UINT32_MAX
+#define SCRATCH_COUNT (sizeof(((mi_scratch *)NULL)->entities) / sizeof(mica_entity))
+
+static mica_entity *take_scratch(mica_world *world) {
+    mi_scratch *scratch = world->scratches;
+    while (scratch != NULL && scratch->is_taken) {
+        scratch = scratch->next;
+    }
+    if (scratch == NULL) {
+        scratch = mi_heap_allocate(&world->heap, MICA_MEMORY_QUERIES, sizeof(*scratch), _Alignof(mi_scratch));
+        if (scratch == NULL) {
+            return NULL;
+        }
+        scratch->next = world->scratches;
+        world->scratches = scratch;
+    }
+    scratch->is_taken = true;
+    return scratch->entities;
+}
+
+static void give_scratch(mica_entity *entities) {
+    mi_scratch *scratch = (mi_scratch *)(void *)((uint8_t *)entities - offsetof(mi_scratch, entities));
+    scratch->is_taken = false;
+}
+
+void mi_world_free_scratches(mica_world *world, bool all) {
+    mi_scratch **link = &world->scratches;
+    while (*link != NULL) {
+        mi_scratch *scratch = *link;
+        if (scratch->is_taken && !all) {
+            link = &scratch->next;
+            continue;
+        }
+        *link = scratch->next;
+        mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, scratch, sizeof(*scratch), _Alignof(mi_scratch));
+    }
+}
 
 mica_iter mica_query_begin(mica_query *query) {
     static const char call[] = "mica_query_begin";
@@ -39,10 +73,9 @@ mica_iter mica_query_begin(mica_query *query) {
     }
     mica_world *world = query->world;
     if (query->requires_nothing) {
-        const size_t size = SCRATCH_COUNT * sizeof(mica_entity);
-        iter.scratch = mi_heap_allocate(&world->heap, MICA_MEMORY_QUERIES, size, sizeof(mica_entity));
+        iter.scratch = take_scratch(world);
         if (iter.scratch == NULL) {
-            mi_fail_memory(&world->log, call, size);
+            mi_fail_memory(&world->log, call, sizeof(mi_scratch));
             return iter;
         }
     }
@@ -75,7 +108,7 @@ static bool next_rowless(mica_iter *iter) {
 }
 
 bool mica_iter_next(mica_iter *iter) {
-    if (MICA_UNLIKELY(!iter->open)) {
+    if (MICA_UNLIKELY(iter == NULL || !iter->open)) {
         return false;
     }
     const mica_query *query = iter->query;
@@ -108,7 +141,7 @@ bool mica_iter_next(mica_iter *iter) {
 }
 
 void mica_iter_end(mica_iter *iter) {
-    if (!iter->open) {
+    if (iter == NULL || !iter->open) {
         return;
     }
     iter->open = false;
@@ -116,8 +149,7 @@ void mica_iter_end(mica_iter *iter) {
     mica_query *query = iter->query;
     mica_world *world = query->world;
     if (iter->scratch != NULL) {
-        mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, iter->scratch, SCRATCH_COUNT * sizeof(mica_entity),
-                        sizeof(mica_entity));
+        give_scratch(iter->scratch);
         iter->scratch = NULL;
     }
     if (query->open_count > 0) { // a walk that a system left open was closed when the system returned
@@ -133,7 +165,7 @@ void mica_iter_end(mica_iter *iter) {
 // Columns
 
 MI_COLD static void *fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
-    const mica_query *query = iter->query;
+    const mica_query *query = iter == NULL ? NULL : iter->query;
     if (query == NULL || !iter->open) {
         mi_fail_plain(query == NULL ? NULL : &query->world->log, MICA_INVALID, call, "the walk is not open");
         return NULL;
@@ -148,8 +180,8 @@ MI_COLD static void *fail_access(const mica_iter *iter, mica_component component
 
 // The span's column if the query may use it so.
 static inline uint8_t *find_column(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
-    const mica_query *query = iter->query;
-    if (MICA_UNLIKELY(!iter->open || component >= query->access_count || (query->access[component] & access) == 0)) {
+    const mica_query *query = iter == NULL || !iter->open ? NULL : iter->query;
+    if (MICA_UNLIKELY(query == NULL || component >= query->access_count || (query->access[component] & access) == 0)) {
         return fail_access(iter, component, access, call);
     }
     const uint32_t offset = component < iter->offset_count ? iter->offsets[component] : 0;
@@ -168,12 +200,17 @@ void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
     return column;
 }
 
+// 0 if the walk is not open, or for a descriptor that is refused.
+static inline mica_component component_of(const mica_iter *iter, mica_type *type) {
+    return iter == NULL || !iter->open ? 0 : mica_world_component(iter->query->world, type);
+}
+
 const void *mica_iter_read(const mica_iter *iter, mica_type *type) {
-    return mica_iter_read_id(iter, iter->query == NULL ? 0 : mica_world_component(iter->query->world, type));
+    return mica_iter_read_id(iter, component_of(iter, type));
 }
 
 void *mica_iter_write(const mica_iter *iter, mica_type *type) {
-    return mica_iter_write_id(iter, iter->query == NULL ? 0 : mica_world_component(iter->query->world, type));
+    return mica_iter_write_id(iter, component_of(iter, type));
 }
 
 mica_commands *mica_iter_commands_of(mica_iter *iter) {

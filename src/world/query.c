@@ -326,15 +326,16 @@ static uint32_t count_rowless(const mica_world *world) {
     return world->store.slots.alive - rows;
 }
 
-int32_t mica_query_count(mica_query *query) {
-    if (check_query(query, "mica_query_count") != MICA_OK) {
-        return 0;
-    }
+static uint32_t count_matching(const mica_query *query) {
     uint32_t count = query->requires_nothing ? count_rowless(query->world) : 0;
     for (uint32_t i = 0; i < query->tables.count; i++) {
         count += query->tables.data[i]->row_count;
     }
-    return (int32_t)count;
+    return count;
+}
+
+int32_t mica_query_count(mica_query *query) {
+    return check_query(query, "mica_query_count") == MICA_OK ? (int32_t)count_matching(query) : 0;
 }
 
 int32_t mica_query_size_hint(mica_query *query) {
@@ -352,10 +353,18 @@ static bool is_rowless(const mi_slots *slots, uint32_t index) {
 }
 
 int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity) {
-    const int32_t count = mica_query_count(query);
-    const mi_store *store = query == NULL ? NULL : &query->world->store;
+    static const char call[] = "mica_query_entities";
+    if (check_query(query, call) != MICA_OK) {
+        return 0;
+    }
+    if (capacity > 0 && entities == NULL) {
+        mi_fail_plain(&query->world->log, MICA_INVALID, call, "needs an array of handles of its capacity");
+        return 0;
+    }
+    const int32_t count = (int32_t)count_matching(query);
+    const mi_store *store = &query->world->store;
     int32_t written = 0;
-    for (uint32_t i = 0; count > 0 && i < query->tables.count && written < capacity; i++) {
+    for (uint32_t i = 0; i < query->tables.count && written < capacity; i++) {
         const mi_table *table = query->tables.data[i];
         for (uint32_t k = 0; k << table->shift < table->row_count && written < capacity; k++) {
             const uint32_t rows = mi_table_chunk_rows(table, k);

@@ -88,6 +88,7 @@ void mica_world_destroy(mica_world *world) {
     for (uint32_t i = 0; i < world->queries.count; i++) {
         mi_query_free(world->queries.data[i]);
     }
+    mi_world_free_scratches(world, true);
     mi_world_free_resources(world);
     mi_store_free(&world->store);
     mi_heap *heap = &world->heap;
@@ -132,10 +133,11 @@ mica_result mica_world_reserve(mica_world *world, uint32_t count) {
     }
     const uint32_t alive = world->store.slots.alive;
     const mica_result result = mi_slots_reserve(&world->store.slots, &world->heap, count > alive ? count - alive : 0);
-    if (result != MICA_OK) {
-        return mi_fail(&world->log, result, "mica_world_reserve", "no room for {} entities", MI_UINT(count));
+    if (result == MICA_LIMIT) {
+        return mi_fail(&world->log, result, "mica_world_reserve", "no room for {} entities: a world holds {} at most",
+                       MI_UINT(count), MI_UINT(MICA_INDEX_MAX));
     }
-    return MICA_OK;
+    return result == MICA_OK ? MICA_OK : mi_fail_memory(&world->log, "mica_world_reserve", count * sizeof(uint64_t));
 }
 
 mica_result mica_world_clear(mica_world *world) {
@@ -174,6 +176,7 @@ mica_result mica_world_trim(mica_world *world) {
         return result;
     }
     trim_queries(world);
+    mi_world_free_scratches(world, false);
     mi_store_trim(&world->store);
     return MICA_OK;
 }
@@ -290,9 +293,8 @@ const mi_type *mi_world_type(const mica_world *world, mica_component component, 
 
 mica_result mi_world_fail_store(const mica_world *world, const char *call) {
     if (world->store.failure == MICA_LIMIT) {
-        return mi_fail(&world->log, MICA_LIMIT, call,
-                       "{} has no room: more than 4 MiB of components an entity, or the last chunk or index is taken",
-                       MI_TEXT(world->name));
+        return mi_fail(&world->log, MICA_LIMIT, call, "{} has no room: {}", MI_TEXT(world->name),
+                       MI_TEXT(world->store.limit));
     }
     return mi_fail_memory(&world->log, call, 0);
 }

@@ -62,6 +62,13 @@ typedef struct mi_spawn_plan {
     mica_component components[MI_SPAWN_VALUE_MAX];
 } mi_spawn_plan;
 
+// Where a walk gathers entities without rows.
+typedef struct mi_scratch {
+    struct mi_scratch *next;
+    bool is_taken;
+    mica_entity entities[256];
+} mi_scratch;
+
 struct mica_world {
     struct mica_head head; // first: inline functions of the public headers read it
     mi_heap heap;
@@ -78,6 +85,7 @@ struct mica_world {
     const char *running_system;   // its name
     bool running_locks;           // the running system declared its access: structure is locked
     mica_commands *walk_commands; // recorded by walks outside systems; made on first use
+    mi_scratch *scratches;        // of walks; those that are not taken wait for the next one
 
     MI_ARRAY(mica_query *) queries;
     mi_map query_map;
@@ -153,6 +161,9 @@ bool mi_world_add_relation(mica_world *world, const mi_relation *relation);
 void *mi_world_extension(const mica_world *world, const void *key);
 // Adds an extension; false: out of memory.
 bool mi_world_add_extension(mica_world *world, const mi_extension *extension);
+
+// Frees the scratch memory that no open walk holds, or all of it.
+void mi_world_free_scratches(mica_world *world, bool all);
 
 // Ends the resources; the world is about to end.
 void mi_world_free_resources(mica_world *world);
