@@ -150,6 +150,13 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
     return to != NULL;
 }
 
+void mi_store_close_rows(mi_store *store, mi_table *table) {
+    const uint32_t filled = (table->row_count + (1u << table->shift) - 1) >> table->shift;
+    while (table->chunk_count > filled + 1) {
+        drop_last_chunk(store, table);
+    }
+}
+
 bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
     const uint64_t need = (uint64_t)table->row_count + count;
     if (need <= (uint64_t)table->chunk_count << table->shift) {
@@ -160,8 +167,8 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
         store->limit = "all indices of entities are in use or retired";
         return false;
     }
-    if (table->shift < table->full_shift && table->chunk_count <= 1) {
-        uint32_t shift = table->shift;
+    if (table->chunk_count == 0 || (table->chunk_count == 1 && table->shift < table->full_shift)) {
+        uint32_t shift = table->chunk_count == 0 ? mi_table_first_shift(table) : table->shift;
         while (shift < table->full_shift && (uint64_t)1 << shift < need) {
             shift++;
         }
@@ -173,6 +180,7 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
     }
     while ((uint64_t)table->chunk_count << table->shift < need) {
         if (!add_chunk(store, table)) {
+            mi_store_close_rows(store, table);
             return false;
         }
     }
@@ -225,9 +233,8 @@ void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location) {
         move_row(store, table, to, mi_row_of(location), from, mi_row_of(last));
     }
     table->row_count = last_row;
-    if (MICA_UNLIKELY(mi_row_of(last) == 0) &&
-        table->chunk_count > ((last_row + (1u << table->shift) - 1) >> table->shift) + 1) {
-        drop_last_chunk(store, table);
+    if (MICA_UNLIKELY(mi_row_of(last) == 0)) {
+        mi_store_close_rows(store, table);
     }
 }
 

@@ -77,6 +77,8 @@ static inline bool mi_store_open_row(mi_store *store, mi_table *table) {
     return MICA_LIKELY(table->row_count < (uint64_t)table->chunk_count << table->shift) ||
            mi_store_open_rows(store, table, 1);
 }
+// Gives back the chunks of rows that were opened and are not to be published, all but one.
+void mi_store_close_rows(mi_store *store, mi_table *table);
 // Moves one value between rows of two columns of its type; the target's column takes over the stamp of the source's if
 // that is later.
 void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,

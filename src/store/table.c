@@ -145,7 +145,7 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
         mi_table_destroy(heap, table);
         return NULL;
     }
-    mi_table_set_shift(table, table->full_shift < MI_FIRST_SHIFT ? table->full_shift : MI_FIRST_SHIFT);
+    mi_table_set_shift(table, mi_table_first_shift(table));
     return table;
 }
 

@@ -100,6 +100,10 @@ static inline bool mi_table_has(const mi_table *table, mica_component component)
     return component < table->offset_count && table->offset_of[component] != 0;
 }
 
+static inline uint32_t mi_table_first_shift(const mi_table *table) {
+    return table->full_shift < MI_FIRST_SHIFT ? table->full_shift : MI_FIRST_SHIFT;
+}
+
 static inline mi_column_head *mi_column_head_of(void *column) {
     return (mi_column_head *)column - 1;
 }

@@ -360,6 +360,7 @@ static mica_result spawn_batch(mica_world *world, const mica_column *columns, in
     batch->first = table->row_count;
     batch->count = (uint32_t)count;
     if (!batch_make(batch)) {
+        mi_store_close_rows(&world->store, table);
         return mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call,
                              "a construct or copy hook could not make its values");
     }
