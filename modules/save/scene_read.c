@@ -541,7 +541,7 @@ static mica_result load(mica_world *world, const input *from, const char *label,
     mi_save_report_init(&report, label, options);
     mica_result result = MICA_OK;
     if (world == NULL || (from->path == NULL && from->text == NULL)) {
-        result = mi_save_refuse(&report, MICA_INVALID, "needs a world and a %s", label == from->path ? "path" : "text");
+        result = mi_save_refuse(&report, MICA_INVALID, "needs a world and a scene");
     } else {
         json_error_t error;
         json_t *root = from->path != NULL ? json_load_file(from->path, JSON_REJECT_DUPLICATES, &error)
