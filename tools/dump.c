@@ -5,8 +5,6 @@
 
 #include <mica/mica.h>
 
-#include <jansson.h>
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,19 +28,6 @@ static const command_syntax syntax = {
 static bool print_text(void *user, const char *text, size_t byte_size) {
     (void)user;
     return fwrite(text, 1, byte_size, stdout) == byte_size;
-}
-
-static int print_piece(const char *text, size_t byte_size, void *user) {
-    return print_text(user, text, byte_size) ? 0 : -1;
-}
-
-// The name of an entity; null if it has none, or one that is no UTF-8.
-static bool print_name(mica_world *world, mica_entity entity) {
-    json_t *name = mica_has(world, entity, mica_name) ? json_string(mica_name_of(world, entity)) : NULL;
-    const bool is_printed =
-        name == NULL ? fputs("null", stdout) >= 0 : json_dump_callback(name, print_piece, NULL, JSON_ENCODE_ANY) == 0;
-    json_decref(name);
-    return is_printed;
 }
 
 static bool print_number(float number) {
@@ -70,11 +55,14 @@ static bool print_matrix(mica_world *world, mica_entity entity) {
 static bool print_entity(const session *opened, mica_scene_writer *writer, int32_t node, bool with_world) {
     const mica_entity entity = opened->scene.entities[node];
     const mica_entity parent = mica_parent(opened->world, entity);
-    if (printf("\n    {\"node\": %d, \"name\": ", node) < 0 || !print_name(opened->world, entity) ||
-        printf(", \"parent\": %lld, \"components\": ", (long long)mica_scene_writer_id(writer, parent)) < 0) {
-        return false;
+    mica_result result = MICA_IO;
+    if (printf("\n    {\"node\": %d, \"name\": ", node) > 0) {
+        result = mica_scene_writer_name(writer, entity, print_text, NULL);
     }
-    const mica_result result = mica_scene_writer_components(writer, entity, print_text, NULL);
+    if (result == MICA_OK &&
+        printf(", \"parent\": %lld, \"components\": ", (long long)mica_scene_writer_id(writer, parent)) > 0) {
+        result = mica_scene_writer_components(writer, entity, print_text, NULL);
+    }
     if (result != MICA_OK) {
         if (result != MICA_IO) {
             say("%s", mica_scene_writer_message(writer));

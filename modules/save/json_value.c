@@ -78,25 +78,39 @@ static size_t text_length(const char *text, uint32_t capacity) {
     return end == NULL ? capacity : (size_t)(end - text);
 }
 
-bool mi_text_to_json(const char *text, size_t length, json_t **json) {
-    *json = json_stringn(text, length);
-    if (*json != NULL) {
-        return true;
+bool mi_text_is_utf8(const char *text, size_t length) {
+    const unsigned char *bytes = (const unsigned char *)text;
+    for (size_t i = 0; i < length;) {
+        const unsigned char first = bytes[i++];
+        if (first < 0x80) {
+            continue;
+        }
+        const int following = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+        uint32_t character = first & (0x3FU >> following);
+        if (first < 0xC2 || first > 0xF4 || length - i < (size_t)following) {
+            return false;
+        }
+        for (int k = 0; k < following; k++, i++) {
+            if ((bytes[i] & 0xC0) != 0x80) {
+                return false;
+            }
+            character = character << 6 | (bytes[i] & 0x3FU);
+        }
+        const bool is_overlong = (following == 2 && character < 0x800) || (following == 3 && character < 0x10000);
+        if (is_overlong || character > 0x10FFFF || (character >= 0xD800 && character <= 0xDFFF)) {
+            return false;
+        }
     }
-    // NULL may mean one thing or the other.
-    json_t *unchecked = json_stringn_nocheck(text, length);
-    json_decref(unchecked);
-    return unchecked != NULL;
+    return true;
 }
 
 // A text that fills its array has no closing zero, which a string would give back.
 static json_t *text_field_to_json(const char *text, uint32_t capacity) {
     const size_t length = text_length(text, capacity);
-    json_t *json = NULL;
-    if (length < capacity && (!mi_text_to_json(text, length, &json) || json != NULL)) {
-        return json;
+    if (length < capacity && mi_text_is_utf8(text, length)) {
+        return json_stringn_nocheck(text, length);
     }
-    json = json_array();
+    json_t *json = json_array();
     for (size_t i = 0; json != NULL && i < length; i++) {
         if (json_array_append_new(json, json_integer((unsigned char)text[i])) != 0) {
             json_decref(json);
@@ -104,6 +118,18 @@ static json_t *text_field_to_json(const char *text, uint32_t capacity) {
         }
     }
     return json;
+}
+
+// The fields of a type into `fields`; none if they are not known. False: out of memory.
+static bool find_fields(const mica_schema *schema, mica_component type, const mica_field **fields, int32_t *count) {
+    *fields = mica_schema_fields(schema, type, count);
+    return *fields != NULL || mica_last_result() != MICA_OUT_OF_MEMORY;
+}
+
+// As find_fields, for the names of an enumeration.
+static bool find_names(const mica_schema *schema, mica_component type, const mica_enumerator **names, int32_t *count) {
+    *names = mica_schema_enumerators(schema, type, count);
+    return *names != NULL || mica_last_result() != MICA_OUT_OF_MEMORY;
 }
 
 // Whether numbers of an enumeration may be negative: if one of its values is.
@@ -118,7 +144,10 @@ static bool enum_is_signed(const mica_enumerator *names, int32_t count) {
 
 static json_t *enum_to_json(const mica_schema *schema, mica_component type, const uint8_t *bytes, uint32_t size) {
     int32_t count = 0;
-    const mica_enumerator *names = mica_schema_enumerators(schema, type, &count);
+    const mica_enumerator *names = NULL;
+    if (!find_names(schema, type, &names, &count)) {
+        return NULL;
+    }
     const bool is_signed = enum_is_signed(names, count);
     const int64_t number = is_signed ? read_integer(bytes, size) : (int64_t)read_natural(bytes, size);
     for (int32_t i = 0; names != NULL && i < count; i++) {
@@ -191,9 +220,14 @@ json_t *mi_value_to_json(const mi_value_writer *writer, mica_component type, con
         return enum_to_json(writer->schema, type, value, info->size);
     }
     int32_t count = 0;
-    const mica_field *fields = info->kind == MICA_KIND_TAG ? NULL : mica_schema_fields(writer->schema, type, &count);
-    if (fields == NULL && info->kind != MICA_KIND_TAG) {
-        return bytes_to_json(value, info->size);
+    const mica_field *fields = NULL;
+    if (info->kind != MICA_KIND_TAG) {
+        if (!find_fields(writer->schema, type, &fields, &count)) {
+            return NULL;
+        }
+        if (fields == NULL) {
+            return bytes_to_json(value, info->size);
+        }
     }
     json_t *object = json_object();
     for (int32_t i = 0; object != NULL && i < count; i++) {
@@ -206,18 +240,20 @@ json_t *mi_value_to_json(const mi_value_writer *writer, mica_component type, con
     return object;
 }
 
-bool mi_type_has_doubles(const mica_schema *schema, mica_component type) {
+bool mi_type_has_doubles(const mica_schema *schema, mica_component type, bool *has) {
     int32_t count = 0;
-    const mica_component_info *info = mica_schema_info(schema, type);
-    const mica_field *fields =
-        info == NULL || info->kind != MICA_KIND_STRUCT ? NULL : mica_schema_fields(schema, type, &count);
-    for (int32_t i = 0; fields != NULL && i < count; i++) {
-        if ((fields[i].kind == MICA_FIELD_FLOAT && fields[i].size == sizeof(double)) ||
-            (fields[i].kind == MICA_FIELD_STRUCT && mi_type_has_doubles(schema, fields[i].type))) {
-            return true;
+    const mica_field *fields = NULL;
+    *has = false;
+    if (mica_schema_info(schema, type)->kind == MICA_KIND_STRUCT && !find_fields(schema, type, &fields, &count)) {
+        return false;
+    }
+    for (int32_t i = 0; !*has && i < count; i++) {
+        *has = fields[i].kind == MICA_FIELD_FLOAT && fields[i].size == sizeof(double);
+        if (fields[i].kind == MICA_FIELD_STRUCT && !mi_type_has_doubles(schema, fields[i].type, has)) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 // Places
@@ -370,7 +406,10 @@ static mica_result text_from_json(mi_value_reader *reader, json_t *json, char *t
 static mica_result enum_from_json(mi_value_reader *reader, mica_component type, uint32_t size, json_t *json,
                                   uint8_t *bytes) {
     int32_t count = 0;
-    const mica_enumerator *names = mica_schema_enumerators(reader->schema, type, &count);
+    const mica_enumerator *names = NULL;
+    if (!find_names(reader->schema, type, &names, &count)) {
+        return mi_save_refuse_memory(reader->report);
+    }
     for (int32_t i = 0; names != NULL && json_is_string(json) && i < count; i++) {
         if (strcmp(names[i].name, json_string_value(json)) == 0) {
             write_natural(bytes, size, (uint64_t)names[i].value);
@@ -494,7 +533,10 @@ static mica_result struct_from_json(mi_value_reader *reader, mica_component type
         return refuse(reader, "an object");
     }
     int32_t count = 0;
-    const mica_field *fields = mica_schema_fields(reader->schema, type, &count);
+    const mica_field *fields = NULL;
+    if (!find_fields(reader->schema, type, &fields, &count)) {
+        return mi_save_refuse_memory(reader->report);
+    }
     if (fields == NULL) {
         return bytes_from_json(reader, mica_schema_info(reader->schema, type), json, value + offset);
     }

@@ -28,11 +28,11 @@ typedef struct mi_value_writer {
 // A new reference to the JSON of a value; NULL: out of memory.
 json_t *mi_value_to_json(const mi_value_writer *writer, mica_component type, const void *value);
 
-// The JSON string of a text in UTF-8; NULL if the text is none. False: out of memory.
-bool mi_text_to_json(const char *text, size_t length, json_t **json);
+// Whether a text is UTF-8, which strings of JSON must be.
+bool mi_text_is_utf8(const char *text, size_t length);
 
-// Whether the type has a `double` somewhere inside.
-bool mi_type_has_doubles(const mica_schema *schema, mica_component type);
+// Whether the type has a `double` somewhere inside, into `has`. False: out of memory.
+bool mi_type_has_doubles(const mica_schema *schema, mica_component type, bool *has);
 
 // An entity field that was read: what it names is not known before all entities are made.
 typedef struct mi_entity_field {

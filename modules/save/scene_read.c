@@ -351,9 +351,10 @@ static mica_result check_members(scene_reader *reader, json_t *entity) {
             continue;
         }
         const bool is_name = strcmp(name, "name") == 0;
-        if ((is_name && !json_is_string(json)) || (strcmp(name, "components") == 0 && !json_is_object(json))) {
+        if ((is_name && !json_is_string(json) && !json_is_null(json)) ||
+            (strcmp(name, "components") == 0 && !json_is_object(json))) {
             return mi_save_refuse(reader->report, MICA_FORMAT, "%s/%s: expected %s", reader->values.place.text, name,
-                                  is_name ? "a string" : "an object");
+                                  is_name ? "a string, or null" : "an object");
         }
         if (!is_name && strcmp(name, "components") != 0) {
             const mica_result result = warn_of_member(reader, name);
@@ -377,9 +378,8 @@ static mica_result read_entity(scene_reader *reader, json_t *entity) {
     if (result != MICA_OK) {
         return result;
     }
-    const json_t *json = json_object_get(entity, "name");
-    const mica_name name = {json_string_value(json)};
-    if (json != NULL) {
+    const mica_name name = {json_string_value(json_object_get(entity, "name"))};
+    if (name.text != NULL) {
         reader->spawn[count++] = (mica_value){.component = reader->name_component, .value = &name};
     }
     const mica_entity made = mica_entity_spawn(reader->world, reader->spawn, count);
@@ -492,14 +492,15 @@ static mica_result read_scene(scene_reader *reader, json_t *root) {
 }
 
 static mica_result refuse_text(mi_save_report *report, const json_error_t *error) {
-    switch (json_error_code(error)) {
-    case json_error_out_of_memory:
+    const enum json_error_code code = json_error_code(error);
+    // jansson gives no text where its own bookkeeping found no memory.
+    if (code == json_error_out_of_memory || error->text[0] == '\0') {
         return mi_save_refuse_memory(report);
-    case json_error_cannot_open_file:
-        return mi_save_refuse(report, MICA_IO, "%s", error->text);
-    default:
-        return mi_save_refuse(report, MICA_FORMAT, "line %d, column %d: %s", error->line, error->column, error->text);
     }
+    if (code == json_error_cannot_open_file) {
+        return mi_save_refuse(report, MICA_IO, "%s", error->text);
+    }
+    return mi_save_refuse(report, MICA_FORMAT, "line %d, column %d: %s", error->line, error->column, error->text);
 }
 
 static mica_result read_root(mica_world *world, json_t *root, mi_save_report *report, mica_saved_scene *scene) {

@@ -81,19 +81,7 @@ static mica_result write_name(mica_scene_writer *writer, mica_entity entity, out
     if (!mica_entity_has(writer->world, entity, writer->name_component)) {
         return MICA_OK;
     }
-    const char *name = mica_name_of(writer->world, entity);
-    json_t *json = NULL;
-    if (!mi_text_to_json(name, strlen(name), &json)) {
-        return mi_save_refuse_memory(&writer->report);
-    }
-    if (json == NULL) {
-        return mi_save_warn(&writer->report, MICA_INVALID, "/name", "names that are no UTF-8 are left out");
-    }
-    if (!write_string(to, ", \"name\": ")) {
-        json_decref(json);
-        return MICA_IO;
-    }
-    return mi_scene_writer_print(writer, json, 0, write_text, to) ? MICA_OK : writer->report.code;
+    return write_string(to, ", \"name\": ") ? mica_scene_writer_name(writer, entity, write_text, to) : MICA_IO;
 }
 
 static mica_result write_entity(mica_scene_writer *writer, mica_entity entity, int32_t position, output *to) {

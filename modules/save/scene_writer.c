@@ -112,8 +112,8 @@ static bool refuse_stopped(mica_scene_writer *writer) {
     return false;
 }
 
-bool mi_scene_writer_print(mica_scene_writer *writer, json_t *json, size_t flags, mica_text_function function,
-                           void *user) {
+// Prints a piece of JSON; NULL stands for memory that was not there. Takes the reference.
+static bool print_json(mica_scene_writer *writer, json_t *json, size_t flags, mica_text_function function, void *user) {
     sink to = {.function = function, .user = user};
     const bool is_printed = json != NULL && json_dump_callback(json, print_piece, &to, flags | JSON_ENCODE_ANY) == 0;
     json_decref(json);
@@ -160,7 +160,11 @@ static mica_result look_at_type(mica_scene_writer *writer, mica_component id) {
         return mi_save_warn(&writer->report, MICA_UNKNOWN, info->name, "%s owns something and is not written",
                             info->name);
     }
-    writer->state[id] = mi_type_has_doubles(writer->schema, id) ? TYPE_WRITTEN_DOUBLE : TYPE_WRITTEN;
+    bool has_doubles = false;
+    if (!mi_type_has_doubles(writer->schema, id, &has_doubles)) {
+        return mi_save_refuse_memory(&writer->report);
+    }
+    writer->state[id] = has_doubles ? TYPE_WRITTEN_DOUBLE : TYPE_WRITTEN;
     return MICA_OK;
 }
 
@@ -211,10 +215,25 @@ static bool write_component(mica_scene_writer *writer, mica_entity entity, mica_
     const mi_value_writer values = {.schema = writer->schema, .entity_id = entity_id, .user = writer};
     const void *value = info->size == 0 ? NULL : mica_entity_get(writer->world, entity, id);
     const size_t precision = writer->state[id] == TYPE_WRITTEN_DOUBLE ? 17 : 9;
-    return mi_scene_writer_print(writer, json_string(info->name), 0, function, user) &&
-           print_text(writer, ": ", function, user) &&
-           mi_scene_writer_print(writer, mi_value_to_json(&values, id, value), JSON_REAL_PRECISION(precision), function,
-                                 user);
+    return print_json(writer, json_string(info->name), 0, function, user) && print_text(writer, ": ", function, user) &&
+           print_json(writer, mi_value_to_json(&values, id, value), JSON_REAL_PRECISION(precision), function, user);
+}
+
+mica_result mica_scene_writer_name(mica_scene_writer *writer, mica_entity entity, mica_text_function function,
+                                   void *user) {
+    writer->report.code = MICA_OK;
+    if (!mica_entity_has(writer->world, entity, writer->name_component)) {
+        (void)print_text(writer, "null", function, user);
+        return writer->report.code;
+    }
+    const char *name = mica_name_of(writer->world, entity);
+    const bool is_utf8 = mi_text_is_utf8(name, strlen(name));
+    if (!is_utf8 &&
+        mi_save_warn(&writer->report, MICA_INVALID, "/name", "names that are no UTF-8 are left out") != MICA_OK) {
+        return writer->report.code;
+    }
+    (void)print_json(writer, is_utf8 ? json_string_nocheck(name) : json_null(), 0, function, user);
+    return writer->report.code;
 }
 
 mica_result mica_scene_writer_components(mica_scene_writer *writer, mica_entity entity, mica_text_function function,

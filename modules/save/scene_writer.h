@@ -16,8 +16,3 @@ struct mica_scene_writer {
     int32_t component_capacity;
     mica_component name_component;
 };
-
-// Prints a piece of JSON; false, reported: the function stopped it, or `json` is NULL, which stands for memory that was
-// not there. Takes the reference.
-bool mi_scene_writer_print(mica_scene_writer *writer, json_t *json, size_t flags, mica_text_function function,
-                           void *user);

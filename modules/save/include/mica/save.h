@@ -76,6 +76,11 @@ MICA_API mica_scene_writer *mica_scene_writer_create(mica_world *world, const mi
 /// The id by which the writer names an entity; -1 if it does not. O(1).
 MICA_API int64_t mica_scene_writer_id(const mica_scene_writer *writer, mica_entity entity);
 
+/// Writes the name of one entity as a JSON string; null if it has none, or (with a warning) one that is no UTF-8.
+/// Refuses as `mica_scene_writer_components`; `MICA_INVALID` (strict: no UTF-8). O(length).
+MICA_API mica_result mica_scene_writer_name(mica_scene_writer *writer, mica_entity entity, mica_text_function function,
+                                            void *user);
+
 /// Writes the components of one entity as one JSON object, in order of name, without a line end. Refuses: `MICA_STALE`,
 /// `MICA_IO` (the function stopped it), `MICA_UNKNOWN` and `MICA_STALE` as `mica_scene_save`, `MICA_OUT_OF_MEMORY`.
 /// O(size of the values).
