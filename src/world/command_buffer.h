@@ -3,11 +3,8 @@
 #pragma once
 
 #include "base/array.h"
-#include "base/map.h"
 #include "store/value.h"
 #include "world/commands.h"
-
-#define MI_GROUP_NONE UINT32_MAX
 
 typedef enum mi_command_kind {
     MI_COMMAND_DONE, // applied, skipped or dropped: owns nothing any more
@@ -47,11 +44,6 @@ typedef struct mi_command {
     bool has_placeholders;
 } mi_command;
 
-typedef struct mi_placeholder {
-    mica_entity entity; // null until made, and where the making was skipped
-    uint32_t group;     // in the fold being applied, MI_GROUP_NONE: none
-} mi_placeholder;
-
 typedef struct mi_arena_block {
     uint8_t *memory;
     size_t byte_size;
@@ -61,6 +53,7 @@ typedef struct mi_arena_block {
 typedef struct mi_group {
     mica_entity entity; // a placeholder if the fold itself makes it
     uint32_t first, last;
+    uint32_t cell; // of `cells`, where the group's number stands
 } mi_group;
 
 // What a group leaves of a component: the value that `value` points to (kept in its command), or a constructed one
@@ -74,7 +67,7 @@ typedef struct mi_pending {
 // Scratch memory of folding, kept from fold to fold.
 typedef struct mi_fold {
     MI_ARRAY(mi_group) groups;
-    mi_map group_map; // by handle; placeholders find theirs without it
+    MI_ARRAY(uint32_t) cells; // a hash table of numbers of groups, by handle
     MI_ARRAY(mi_pending) pending;
     MI_ARRAY(uint32_t) places; // by component: number in `pending` + 1; all 0 between groups
     MI_ARRAY(mi_change) changes;
@@ -86,9 +79,10 @@ struct mica_commands {
     bool is_applying;
     bool round_over; // everything was applied or dropped: placeholders can be resolved, no longer recorded
     MI_ARRAY(mi_command) commands;
-    // Those of this round. Their handles carry running numbers, which begin at `placeholder_base` and go on from round
-    // to round, so that a placeholder of an earlier round is told apart.
-    MI_ARRAY(mi_placeholder) placeholders;
+    // What stands behind the placeholders of this round; null where the making was skipped. The placeholders carry
+    // running numbers, which begin at `placeholder_base` and go on from round to round, so that one of an earlier round
+    // is told apart.
+    MI_ARRAY(mica_entity) placeholders;
     uint32_t placeholder_base;
     uint32_t made_count; // placeholders before this one are made, or their making was skipped
     // Values never move between recording and applying, so memory grows by blocks, of which the last is filled.
@@ -110,7 +104,7 @@ static inline mica_entity mi_commands_target(const mica_commands *commands, mica
     uint32_t number;
     if (mica_entity_is_placeholder(entity) && mi_commands_placeholder(commands, entity, &number) &&
         number < commands->made_count) {
-        return commands->placeholders.data[number].entity;
+        return commands->placeholders.data[number];
     }
     return entity;
 }

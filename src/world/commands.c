@@ -10,7 +10,6 @@
 // keeps its largest block, so that rounds alike allocate nothing.
 #include "world/command_buffer.h"
 
-
 #define BLOCK_SIZE_LEAST ((size_t)4096)
 #define BLOCK_ALIGN ((size_t)64)
 
@@ -219,7 +218,7 @@ mica_entity mica_commands_resolve(const mica_commands *commands, mica_entity pla
         !mi_commands_placeholder(commands, placeholder, &number) || number >= commands->made_count) {
         return MICA_NULL;
     }
-    return commands->placeholders.data[number].entity;
+    return commands->placeholders.data[number];
 }
 
 // Recording
@@ -266,7 +265,8 @@ static mica_result open_record(mica_commands *commands, bool makes_entity, const
         return mi_fail(&world->log, MICA_LIMIT, call, "the buffer holds {} commands and {} placeholders already",
                        MI_UINT(commands->commands.count), MI_UINT(commands->placeholders.count));
     }
-    if (!MI_RESERVE(&world->heap, MICA_MEMORY_COMMANDS, &commands->commands, (size_t)commands->commands.count + 1) ||
+    if ((commands->commands.count == commands->commands.capacity &&
+         !MI_RESERVE(&world->heap, MICA_MEMORY_COMMANDS, &commands->commands, (size_t)commands->commands.count + 1)) ||
         (makes_entity && !MI_RESERVE(&world->heap, MICA_MEMORY_COMMANDS, &commands->placeholders,
                                      (size_t)commands->placeholders.count + 1))) {
         return mi_fail_memory(&world->log, call, sizeof(mi_command));
@@ -282,7 +282,7 @@ static void push(mica_commands *commands, const mi_command *command) {
 // Hands out the placeholder that open_record made room for.
 static mica_entity push_placeholder(mica_commands *commands) {
     const mica_entity placeholder = placeholder_of(commands, commands->placeholders.count);
-    commands->placeholders.data[commands->placeholders.count++] = (mi_placeholder){MICA_NULL, MI_GROUP_NONE};
+    commands->placeholders.data[commands->placeholders.count++] = MICA_NULL;
     return placeholder;
 }
 

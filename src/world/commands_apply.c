@@ -36,7 +36,7 @@ static bool is_alive(const mica_commands *commands, mica_entity entity, mi_table
 // Gives the next placeholder its handle; null: there is none.
 static void settle_placeholder(mica_commands *commands, mica_entity entity) {
     MI_ASSERT(commands->made_count < commands->placeholders.count);
-    commands->placeholders.data[commands->made_count++].entity = entity;
+    commands->placeholders.data[commands->made_count++] = entity;
 }
 
 // Makes the next placeholder's entity, without components.
@@ -69,7 +69,7 @@ static bool patch_entity(void *user, mica_entity *entity) {
             return false;
         }
     }
-    *entity = commands->placeholders.data[number].entity;
+    *entity = commands->placeholders.data[number];
     return true;
 }
 

@@ -11,12 +11,13 @@
 // made without components first.
 //
 // Invariants: a group is applied as a whole or not at all; its commands are MI_COMMAND_DONE and own nothing once it is.
-// `places` is all zero, and no placeholder has a group, between folds.
+// `places` is all zero between groups.
 #include "world/command_buffer.h"
-
 
 // With this many components or fewer they are put in order by insertion, with more by a walk over the table's columns.
 enum { INSERTION_MOST = 16 };
+
+enum { CELLS_LEAST = 16 };
 
 bool mi_fold_reserve_places(mica_commands *commands) {
     mi_fold *fold = &commands->fold;
@@ -39,79 +40,75 @@ void mi_fold_free(mica_commands *commands) {
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->pending);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->places);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->changes);
-    mi_map_free(&fold->group_map, heap, MICA_MEMORY_COMMANDS);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->cells);
 }
 
 // Groups
+//
+// They are found by a hash table of their numbers that is never cleared: a cell counts only if the group that it names
+// exists and names the cell. So a fold costs in proportion to its commands, not to the room that a larger one has left.
 
-typedef struct group_key {
-    const mica_commands *commands;
-    mica_entity entity;
-} group_key;
-
-static bool is_group_of(const void *context, uint32_t value) {
-    const group_key *key = context;
-    return mica_entity_equal(key->commands->fold.groups.data[value].entity, key->entity);
-}
-
-// Where the group of a placeholder that is not made yet stands; NULL for other handles.
-static uint32_t *group_place(mica_commands *commands, mica_entity entity) {
-    uint32_t number;
-    return mica_entity_is_placeholder(entity) && mi_commands_placeholder(commands, entity, &number)
-               ? &commands->placeholders.data[number].group
-               : NULL;
-}
-
-// Puts command number `at` at the end of its entity's group.
-static bool group_command(mica_commands *commands, uint32_t at) {
+// Makes room for the groups of `count` commands.
+static bool reserve_groups(mica_commands *commands, uint32_t count) {
     mi_heap *heap = &commands->world->heap;
     mi_fold *fold = &commands->fold;
-    mi_command *command = &commands->commands.data[at];
-    command->next = 0;
-    const group_key key = {commands, mi_commands_target(commands, command->entity)};
-    uint32_t *place = group_place(commands, key.entity);
-    const uint64_t hash = mi_hash_mix(key.entity.bits);
-    uint32_t number = MI_GROUP_NONE;
-    if (fold->groups.count > 0 && is_group_of(&key, fold->groups.count - 1)) {
-        number = fold->groups.count - 1;
-    } else if (place != NULL) {
-        number = *place;
-    } else {
-        number = mi_map_find(&fold->group_map, hash, is_group_of, &key);
-    }
-    if (number != MI_GROUP_NONE) {
-        mi_group *group = &fold->groups.data[number];
-        commands->commands.data[group->last].next = at;
-        group->last = at;
-        return true;
-    }
-    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->groups, (size_t)fold->groups.count + 1) ||
-        (place == NULL && !mi_map_reserve(&fold->group_map, heap, MICA_MEMORY_COMMANDS, 1))) {
+    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->groups, count)) {
         return false;
     }
-    number = fold->groups.count++;
-    fold->groups.data[number] = (mi_group){.entity = key.entity, .first = at, .last = at};
-    if (place != NULL) {
-        *place = number;
-    } else {
-        mi_map_insert(&fold->group_map, hash, number);
+    if (count <= fold->cells.count / 2) {
+        return true;
     }
+    uint32_t cell_count = CELLS_LEAST;
+    while (cell_count / 2 < count) {
+        if (cell_count > UINT32_MAX / 2) {
+            return false;
+        }
+        cell_count *= 2;
+    }
+    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->cells, cell_count)) {
+        return false;
+    }
+    memset(fold->cells.data, 0, cell_count * sizeof(uint32_t));
+    fold->cells.count = cell_count;
     return true;
 }
 
-// Costs in proportion to the groups, not to the room that an earlier, larger fold has left.
-static void forget_groups(mica_commands *commands) {
-    mi_fold *fold = &commands->fold;
-    for (uint32_t i = 0; i < fold->groups.count; i++) {
-        const mica_entity entity = fold->groups.data[i].entity;
-        uint32_t *place = group_place(commands, entity);
-        if (place != NULL) {
-            *place = MI_GROUP_NONE;
-        } else {
-            mi_map_remove(&fold->group_map, mi_hash_mix(entity.bits), i);
-        }
+// The group that a cell names, or NULL.
+static mi_group *group_in(const mi_fold *fold, uint32_t cell) {
+    const uint32_t number = fold->cells.data[cell];
+    return number < fold->groups.count && fold->groups.data[number].cell == cell ? &fold->groups.data[number] : NULL;
+}
+
+// The group of an entity, or NULL with the cell that its number belongs into.
+static mi_group *find_group(const mi_fold *fold, mica_entity entity, uint32_t *cell) {
+    const uint32_t mask = fold->cells.count - 1;
+    *cell = (uint32_t)mi_hash_mix(entity.bits) & mask;
+    mi_group *group = group_in(fold, *cell);
+    while (group != NULL && !mica_entity_equal(group->entity, entity)) {
+        *cell = (*cell + 1) & mask;
+        group = group_in(fold, *cell);
     }
-    fold->groups.count = 0;
+    return group;
+}
+
+// Puts command number `at` at the end of its entity's group. There is room.
+static void group_command(mica_commands *commands, uint32_t at) {
+    mi_fold *fold = &commands->fold;
+    mi_command *command = &commands->commands.data[at];
+    command->next = 0;
+    const mica_entity entity = mi_commands_target(commands, command->entity);
+    uint32_t cell = 0;
+    mi_group *group = fold->groups.count == 0 ? NULL : &fold->groups.data[fold->groups.count - 1];
+    if (group == NULL || !mica_entity_equal(group->entity, entity)) {
+        group = find_group(fold, entity, &cell);
+    }
+    if (group != NULL) {
+        commands->commands.data[group->last].next = at;
+        group->last = at;
+        return;
+    }
+    fold->cells.data[cell] = fold->groups.count;
+    fold->groups.data[fold->groups.count++] = (mi_group){.entity = entity, .first = at, .last = at, .cell = cell};
 }
 
 // Playing a group through
@@ -121,7 +118,8 @@ static bool set_pending(mica_commands *commands, mica_component component, void 
     mi_fold *fold = &commands->fold;
     uint32_t *place = &fold->places.data[component];
     if (*place == 0) {
-        if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->pending,
+        if (fold->pending.count == fold->pending.capacity &&
+            !MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->pending,
                         (size_t)fold->pending.count + 1)) {
             return false;
         }
@@ -190,10 +188,6 @@ static mi_table *play_change(mica_commands *commands, mi_table *table, mi_comman
 // Plays all commands of a group through; the table that the entity ends in, or NULL on failure.
 static mi_table *play_group(mica_commands *commands, const mi_group *group, mi_table *table, uint32_t *skipped_count,
                             const char *call) {
-    if (!mi_fold_reserve_places(commands)) {
-        mi_fail_memory(&commands->world->log, call, sizeof(uint32_t));
-        return NULL;
-    }
     for (uint32_t at = group->first;; at = commands->commands.data[at].next) {
         mi_command *command = &commands->commands.data[at];
         const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
@@ -341,7 +335,7 @@ static mica_result change_entity(mica_commands *commands, mica_entity entity, mi
     if (mica_entity_is_null(made)) {
         return mica_last_result();
     }
-    commands->placeholders.data[commands->made_count++].entity = made;
+    commands->placeholders.data[commands->made_count++] = made;
     return MICA_OK;
 }
 
@@ -402,15 +396,19 @@ static mica_result apply_group(mica_commands *commands, const mi_group *group, c
 }
 
 mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end, const char *call) {
-    mica_result result = MICA_OK;
-    for (uint32_t at = begin; at < end && result == MICA_OK; at++) {
-        if (!group_command(commands, at)) {
-            result = mi_fail_memory(&commands->world->log, call, sizeof(mi_group));
+    mi_fold *fold = &commands->fold;
+    fold->groups.count = 0;
+    if (!reserve_groups(commands, end - begin) || !mi_fold_reserve_places(commands)) {
+        return mi_fail_memory(&commands->world->log, call, (end - begin) * sizeof(mi_group));
+    }
+    for (uint32_t at = begin; at < end; at++) {
+        group_command(commands, at);
+    }
+    for (uint32_t i = 0; i < fold->groups.count; i++) {
+        const mica_result result = apply_group(commands, &fold->groups.data[i], call);
+        if (result != MICA_OK) {
+            return result;
         }
     }
-    for (uint32_t i = 0; i < commands->fold.groups.count && result == MICA_OK; i++) {
-        result = apply_group(commands, &commands->fold.groups.data[i], call);
-    }
-    forget_groups(commands);
-    return result;
+    return MICA_OK;
 }
