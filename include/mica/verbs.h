@@ -33,9 +33,11 @@ static inline mica_result mica_world_remove_typed(mica_world *world, mica_entity
 static inline bool mica_world_has_typed(mica_world *world, mica_entity entity, mica_type *type) {
     return mica_entity_has(world, entity, mica_world_component(world, type));
 }
-static inline const void *mica_world_get_typed(mica_world *world, mica_entity entity, mica_type *type) {
+static inline const void *mica_world_get_typed(mica_world *world, mica_entity entity, mica_type *type,
+                                               size_t byte_size) {
     const mica_component component = mica_world_component(world, type);
-    return component == 0 ? NULL : mica_entity_get(world, entity, component);
+    const void *value = component == 0 ? NULL : mica_entity_peek(world, entity, component, byte_size);
+    return MICA_LIKELY(value != NULL) || component == 0 ? value : mica_entity_get(world, entity, component);
 }
 static inline void *mica_world_get_write_typed(mica_world *world, mica_entity entity, mica_type *type) {
     const mica_component component = mica_world_component(world, type);
@@ -231,7 +233,7 @@ template <typename T> const void *mica_address_of(const T &value) {
 /// Whether an entity has a component.
 #define mica_has(WORLD, ENTITY, T) mica_world_has_typed((WORLD), (ENTITY), mica_type_of(T))
 /// A component's value for reading: a `const T *`, NULL if it is not there.
-#define mica_get(WORLD, ENTITY, T) ((const T *)mica_world_get_typed((WORLD), (ENTITY), mica_type_of(T)))
+#define mica_get(WORLD, ENTITY, T) ((const T *)mica_world_get_typed((WORLD), (ENTITY), mica_type_of(T), sizeof(T)))
 /// A component's value for writing: a `T *`, NULL if it is not there.
 #define mica_get_write(WORLD, ENTITY, T) ((T *)mica_world_get_write_typed((WORLD), (ENTITY), mica_type_of(T)))
 /// Calls `CHANGE(value, USER)` on a component's value, then counts as a set.

@@ -93,10 +93,27 @@ MICA_API mica_result mica_world_validate(mica_world *world);
 /// loaders need types registered early. O(1) once known.
 MICA_API mica_component mica_world_register(mica_world *world, mica_type *type);
 
-/// \cond internal: what worlds and command buffers begin with, for inline functions alone.
+/// \cond internal: what inline functions see of a world. Not for programs: it changes from version to version.
+#define MICA_HEAD_ROW_BITS 12
+#define MICA_HEAD_COLUMN_ALIGN 64
+struct mica_head_table {
+    const uint16_t *offset_of;
+    const uint16_t *last_byte_of;
+    uint32_t offset_count;
+};
+struct mica_head_chunk {
+    uint8_t *base;
+    const struct mica_head_table *table;
+};
 struct mica_head {
     uint32_t schema_serial;
+    const struct mica_head_chunk *chunks;
+    const uint64_t *slots;
+    uint32_t slot_count;
 };
+static inline const struct mica_head *mica_head_of(const mica_world *world) {
+    return (const struct mica_head *)(const void *)world;
+}
 /// \endcond
 
 /// As `mica_world_register`, without a call for a descriptor that was last used with this schema. O(1).
@@ -104,7 +121,7 @@ static inline mica_component mica_world_component(mica_world *world, mica_type *
 #if defined(__GNUC__)
     if (MICA_LIKELY(world != NULL && type != NULL)) {
         const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
-        if (MICA_LIKELY((uint32_t)(cache >> 32) == ((const struct mica_head *)(const void *)world)->schema_serial)) {
+        if (MICA_LIKELY((uint32_t)(cache >> 32) == mica_head_of(world)->schema_serial)) {
             return (mica_component)cache;
         }
     }
@@ -214,6 +231,29 @@ MICA_API bool mica_entity_has_any(const mica_world *world, mica_entity entity, c
 /// The component's value for reading, valid until the next structural change; NULL if the entity does not have it (no
 /// error), or on failure: `MICA_STALE`, `MICA_UNKNOWN`, `MICA_NO_VALUE` (a tag). O(1).
 MICA_API const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component);
+
+/// \cond internal: the value of `byte_size` bytes if the entity has it, NULL otherwise and in doubt. `world` is not
+/// NULL.
+static inline const void *mica_entity_peek(const mica_world *world, mica_entity entity, mica_component component,
+                                           size_t byte_size) {
+    const struct mica_head *head = mica_head_of(world);
+    const uint32_t index = mica_entity_index(entity);
+    if (MICA_UNLIKELY(index >= head->slot_count)) {
+        return NULL;
+    }
+    // Another generation leaves a high bit; so does a free slot.
+    const uint64_t location = head->slots[index] ^ (uint64_t)mica_entity_generation(entity) << 32;
+    if (MICA_UNLIKELY(location - (1u << MICA_HEAD_ROW_BITS) >= 0x80000000u - (1u << MICA_HEAD_ROW_BITS))) {
+        return NULL; // not alive, or without a row
+    }
+    const struct mica_head_chunk *chunk = &head->chunks[location >> MICA_HEAD_ROW_BITS];
+    if (MICA_UNLIKELY(component >= chunk->table->offset_count || chunk->table->offset_of[component] == 0)) {
+        return NULL;
+    }
+    return chunk->base + (size_t)chunk->table->offset_of[component] * MICA_HEAD_COLUMN_ALIGN +
+           (size_t)(location & ((1u << MICA_HEAD_ROW_BITS) - 1)) * byte_size;
+}
+/// \endcond
 
 /// As `mica_entity_get`, for writing: marks the component as changed. Relation values are refused with
 /// `MICA_NO_ACCESS`. O(1).

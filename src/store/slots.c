@@ -50,6 +50,7 @@ static mica_result grow(mi_slots *slots, mi_heap *heap, uint64_t need) {
         data[0] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
         slots->used = 1;
     }
+    memset(data + slots->used, 0xff, (capacity - slots->used) * sizeof(uint64_t));
     mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
     slots->data = data;
     slots->capacity = (uint32_t)capacity;
@@ -140,6 +141,7 @@ mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *
             for (uint32_t k = 0; k < i; k++) {
                 slots->data[mica_entity_index(entities[k])] |= MI_SLOT_FREE;
             }
+            memset(slots->data + old_used, 0xff, (slots->used - old_used) * sizeof(uint64_t));
             slots->used = old_used;
             slots->free_head = old_head;
             *failed = i;

@@ -21,9 +21,9 @@
 #define MI_SLOT_FREE 0x80000000u
 
 typedef struct mi_slots {
-    uint64_t *data;
-    uint32_t used;     // slots ever used, slot 0 included
+    uint64_t *data;    // those never used are marked free with the reserved generation, so that no handle names them
     uint32_t capacity; // of data
+    uint32_t used;     // slots ever used, slot 0 included
     uint32_t free_head;
     uint32_t alive;
     uint32_t retired;
@@ -53,7 +53,7 @@ const char *mi_slots_validate(const mi_slots *slots);
 // resolves handles.
 static inline bool mi_slots_resolve(const mi_slots *slots, mica_entity entity, uint32_t *location) {
     const uint32_t index = mica_entity_index(entity);
-    if (index >= slots->used) {
+    if (index >= slots->capacity) {
         return false;
     }
     // One exclusive-or and one compare see to both: another generation or the free mark leaves a high bit.

@@ -7,7 +7,25 @@
 
 #include "store/chunks.h"
 
+#include <mica/world.h>
+
 #include <string.h>
+
+// Inline functions of the public headers look up values by themselves: what they see of a world, a chunk and a table
+// has to be what is there.
+_Static_assert(offsetof(mi_store, schema_serial) == offsetof(struct mica_head, schema_serial), "head: serial");
+_Static_assert(offsetof(mi_store, chunks) == offsetof(struct mica_head, chunks), "head: chunks");
+_Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, data) == offsetof(struct mica_head, slots),
+               "head: slots");
+_Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, capacity) == offsetof(struct mica_head, slot_count),
+               "head: slot count");
+_Static_assert(offsetof(mi_chunk, base) == offsetof(struct mica_head_chunk, base), "head: chunk's base");
+_Static_assert(offsetof(mi_chunk, of) == offsetof(struct mica_head_chunk, table), "head: chunk's table");
+_Static_assert(sizeof(mi_chunk) == sizeof(struct mica_head_chunk), "head: chunks");
+_Static_assert(offsetof(mi_table, offset_of) == offsetof(struct mica_head_table, offset_of), "head: offsets");
+_Static_assert(offsetof(mi_table, offset_count) == offsetof(struct mica_head_table, offset_count),
+               "head: offset count");
+_Static_assert(MI_ROW_BITS == MICA_HEAD_ROW_BITS && MI_COLUMN_ALIGN == MICA_HEAD_COLUMN_ALIGN, "head: locations");
 
 typedef struct table_key {
     const mi_store *store;
@@ -36,7 +54,7 @@ static void values_release(void *user, void *memory, size_t byte_size, size_t al
 }
 
 bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema) {
-    *store = (mi_store){.heap = heap, .schema = schema, .version = 1};
+    *store = (mi_store){.heap = heap, .schema = schema, .schema_serial = mi_schema_serial(schema), .version = 1};
     store->values = (mica_allocator){.allocate = values_allocate, .release = values_release, .user = heap};
     return mi_store_table(store, NULL, 0) != NULL;
 }

@@ -20,12 +20,15 @@ typedef struct mi_chunk {
 } mi_chunk;
 
 typedef struct mi_store {
+    // The members of struct mica_head, in its order.
+    uint32_t schema_serial;
+    mi_chunk *chunks; // by chunk id; 0 is never used
+    mi_slots slots;
+    // The rest is seen by the library alone.
     mi_heap *heap;
     mica_schema *schema;
     mica_allocator values; // for hooks: the heap, counted under "values"
-    mi_slots slots;
-    mi_chunk *chunks;     // by chunk id; 0 is never used
-    uint32_t chunk_count; // ids ever used, id 0 included
+    uint32_t chunk_count;  // ids ever used, id 0 included
     uint32_t chunk_capacity;
     uint32_t chunk_free; // first free id, 0: none
     mi_region *region;   // NULL until the first row

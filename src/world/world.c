@@ -60,7 +60,6 @@ mica_world *mica_world_create(const mica_world_def *def) {
     if (world->schema == NULL) {
         return fail_create(world);
     }
-    world->head.schema_serial = mi_schema_serial(world->schema);
     world->name = mi_heap_copy_text(&world->heap, MICA_MEMORY_WORLD, def->name == NULL ? "world" : def->name);
     if (!mi_store_init(&world->store, &world->heap, world->schema) || world->name == NULL) {
         return fail_create(world);

@@ -70,9 +70,8 @@ typedef struct mi_scratch {
 } mi_scratch;
 
 struct mica_world {
-    struct mica_head head; // first: inline functions of the public headers read it
+    mi_store store; // first: it begins with what inline functions of the public headers see, struct mica_head
     mi_heap heap;
-    mi_store store;
     mica_schema *schema;
     bool owns_schema;
     mica_log_handler log;
