@@ -1,24 +1,33 @@
 #!/usr/bin/env bash
 # A project of somebody else's finds an installed, moved Mica with CMake and with pkg-config, links each kind of library, and
-# is compiled for the same width of handles without asking for it.
+# is compiled for the same width of handles without asking for it. It may also build Mica as a part of itself.
 source "$(dirname "$0")/common.sh"
 
 quietly cmake --install "$MICA_BINARY_DIR" --prefix "$work/elsewhere"
 mv "$work/elsewhere" "$work/prefix"
-expected="$MICA_ENTITY_BITS bits, version "
 
+# check PROGRAM: it runs and says that its handles are those of the library.
 check() {
     local said
     said=$("$1") || fail "$1 failed"
-    [[ $said == "$expected"* ]] || fail "$1 says '$said', expected '$expected...'"
+    [[ $said == "$MICA_ENTITY_BITS bits, "* ]] || fail "$1 says '$said', expected '$MICA_ENTITY_BITS bits, ...'"
+}
+
+# build NAME OPTION...: configures, builds and runs the project.
+build() {
+    local name=$1
+    shift
+    quietly cmake -S "$sources" -B "$work/$name" "-DCMAKE_C_COMPILER=$MICA_C_COMPILER" "-DCMAKE_C_FLAGS=${flags[*]}" \
+        "-DMODULES=$MICA_MODULES" -DCMAKE_BUILD_TYPE=Debug "$@"
+    quietly cmake --build "$work/$name" -j 2
+    check "$work/$name/first_world"
+    [ ! -e "$work/$name/scenes" ] || check "$work/$name/scenes"
 }
 
 for kind in mica static shared; do
-    quietly cmake -S "$sources" -B "$work/$kind" -DKIND=$kind "-DCMAKE_PREFIX_PATH=$work/prefix" \
-        "-DCMAKE_C_COMPILER=$MICA_C_COMPILER" "-DCMAKE_C_FLAGS=${flags[*]}"
-    quietly cmake --build "$work/$kind"
-    check "$work/$kind/first_world"
+    build $kind -DKIND=$kind "-DCMAKE_PREFIX_PATH=$work/prefix"
 done
+build part -DKIND=mica "-DMICA=$MICA_SOURCE_DIR" "-DMICA_ENTITY_BITS=$MICA_ENTITY_BITS" "-DMICA_INDEX_BITS=$MICA_INDEX_BITS"
 
 pc=$(find "$work/prefix" -name mica.pc)
 export PKG_CONFIG_PATH=${pc%/*}
@@ -32,3 +41,10 @@ check "$work/pc-shared"
 quietly "$MICA_C_COMPILER" -std=c11 "${flags[@]}" "${cflags[@]}" "$sources/first_world.c" -o "$work/pc-static" \
     "${static[@]/#-lmica/-l:libmica.a}"
 check "$work/pc-static"
+
+if [ -e "$PKG_CONFIG_PATH/mica-gltf.pc" ] && [ -e "$PKG_CONFIG_PATH/mica-save.pc" ]; then
+    read -ra modules <<<"$(pkg-config --cflags --libs mica-gltf mica-save)"
+    quietly "$MICA_C_COMPILER" -std=c11 "${flags[@]}" "$sources/scenes.c" -o "$work/pc-scenes" "${modules[@]}" \
+        "-Wl,-rpath,$libraries"
+    check "$work/pc-scenes"
+fi
