@@ -7,12 +7,14 @@ Marks of fenced blocks:
     ```c statements    the body of a function that is given `world`, `entity`, `commands` and `run`
     ```cpp             a program in C++
     ```text output     what the program above it prints
+    ```json scene      a scene for the plugin above it, which is run over it for a second of 32 ticks ...
+    ```json output     ... and the scene that comes out
 
 A comment that opens with `<!-- c` holds declarations that are compiled and not shown. Declarations and statements of one
 page are fragments: they become one file, in the order of the page, in which <mica/mica.h> and <stdio.h> are included.
 
 Prints a line for each file, its parts separated by tabs: "program", "plugin" or "fragments", a name made of the page's
-path, the file, and of a program the file with its output if that is printed. A file is written only when its text changes.
+path, the file, and the files with the scene and the output that belong to it. A file is written only when its text changes.
 Usage: extract-programs.py OUTPUT-FOLDER MARKDOWN-FILE...
 """
 import re
@@ -20,10 +22,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^(?:```(?P<mark>(?:c|cpp|c statements|text output))\n(?P<text>.*?)^```|<!-- c\n(?P<hidden>.*?)^-->)$",
+BLOCK = re.compile(r"^(?:```(?P<mark>(?:c|cpp|c statements|text output|json scene|json output))\n(?P<text>.*?)^```|<!-- c\n(?P<hidden>.*?)^-->)$",
                    re.S | re.M)
 MAIN = re.compile(r"^int main\(", re.M)
 PLUGIN = re.compile(r"^(?:MICA_PLUGIN\(|(?:MICA_\w+ )?mica_result mica_plugin\()", re.M)
+ATTACHED = {
+    "text output": ("program", "_output.txt"),
+    "json scene": ("plugin", "_scene.json"),
+    "json output": ("plugin", "_output.json"),
+}
 FRAGMENTS_START = """#include <mica/mica.h>
 
 #include <stdio.h>
@@ -61,10 +68,10 @@ class Page:
         write(path, text)
         self.lines.append(f"{kind}\t{stem}\t{path}")
 
-    def expected(self, text):
-        if not self.lines or not self.lines[-1].startswith("program\t"):
-            sys.exit(f"{self.name}: output without a program above it")
-        path = self.output / f"{self.name}_{self.program_count}.txt"
+    def attach(self, kind, ending, text):
+        if not self.lines or not self.lines[-1].startswith(f"{kind}\t"):
+            sys.exit(f"{self.name}: {ending} without a {kind} above it")
+        path = self.output / f"{self.name}_{self.program_count}{ending}"
         write(path, text)
         self.lines[-1] += f"\t{path}"
 
@@ -74,8 +81,8 @@ class Page:
         self.fragments += f"\nstatic void fragment_{self.fragment_count}({PARAMETERS}) {{\n{USES}{body}}}\n"
 
     def block(self, mark, text):
-        if mark == "text output":
-            self.expected(text)
+        if mark in ATTACHED:
+            self.attach(*ATTACHED[mark], text)
         elif mark == "c statements":
             self.statements(text)
         elif MAIN.search(text):
