@@ -58,9 +58,8 @@ MICA_API mica_entity mica_commands_resolve(const mica_commands *commands, mica_e
 
 // Recording. Refusals at recording: null and foreign placeholders, as target or in a value (`MICA_STALE`), values for
 // tags (`MICA_NO_VALUE`), no value to set (`MICA_INVALID`), unknown ids (`MICA_UNKNOWN`), a buffer that is being
-// applied
-// (`MICA_LOCKED`), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`; nothing is recorded then, and no value was moved from. Whether a
-// target is alive is seen when the buffer is applied. O(size of the value) each.
+// applied (`MICA_LOCKED`), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`; nothing is recorded then, and no value was moved from.
+// Whether a target is alive is seen when the buffer is applied. O(size of the value) each.
 
 /// Records a spawn with `count` values, 0 for an entity without components; returns the placeholder, null on failure.
 /// Refuses as `mica_entity_spawn`.

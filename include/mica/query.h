@@ -154,21 +154,24 @@ MICA_END
 #define MICA_TERM(T, USE, ANY) ((mica_term)MICA_TERM_(T, USE, ANY))
 #endif
 
-/// Terms. A component that must be there and is read,
+/// A term: the component must be there, and is read.
 #define mica_read(T) MICA_TERM(T, MICA_USE_READ, 0)
-/// or written;
+/// A term: the component must be there, and is written; it may be read, too.
 #define mica_write(T) MICA_TERM(T, MICA_USE_WRITE, 0)
-/// one that must be there and is not looked at;
+/// A term: the component or tag must be there, and is not looked at.
 #define mica_with(T) MICA_TERM(T, MICA_USE_WITH, 0)
-/// one that must not be there;
+/// A term: the component or tag must not be there.
 #define mica_without(T) MICA_TERM(T, MICA_USE_WITHOUT, 0)
-/// one that is read where it is there,
+/// A term: the component is read where it is there.
 #define mica_read_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_READ, 0)
-/// or written;
+/// A term: the component is written where it is there.
 #define mica_write_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_WRITE, 0)
-/// and members of the any-of clause `NUMBER` (1 to 8), of which one or more must be there.
+/// A term of the any-of clause `NUMBER` (1 to 8): at least one component of the clause must be there. Read where it is
+/// there.
 #define mica_any_read(NUMBER, T) MICA_TERM(T, MICA_USE_READ, NUMBER)
+/// As `mica_any_read`, and written where it is there.
 #define mica_any_write(NUMBER, T) MICA_TERM(T, MICA_USE_WRITE, NUMBER)
+/// As `mica_any_read`, and not looked at; for tags as well.
 #define mica_any_with(NUMBER, T) MICA_TERM(T, MICA_USE_WITH, NUMBER)
 
 #if defined(__GNUC__)
@@ -190,13 +193,16 @@ MICA_END
     for (mica_iter IT MICA_CLEAN_UP_ = mica_begin(Q); IT.open; mica_iter_end(&IT)) \
         while (mica_iter_next_row(&IT))
 
-/// The span's column: a `T *`, or a `const T *`; NULL as `mica_iter_write` and `mica_iter_read`.
+/// The span's column for writing: a `T *` to `it.count` values; NULL as `mica_iter_write`. Marks the column as changed.
 #define mica_write_of(IT, T) ((T *)mica_iter_write(&(IT), mica_type_of(T)))
+/// The span's column for reading: a `const T *` to `it.count` values; NULL as `mica_iter_read`.
 #define mica_read_of(IT, T) ((const T *)mica_iter_read(&(IT), mica_type_of(T)))
 
-/// The current row's entity, and its value of a component that the span has.
+/// The entity of the current row, in a walk by rows.
 #define mica_row_entity(IT) ((IT).entities[(IT).row])
+/// The current row's value for writing: a `T *`; NULL as `mica_write_of`.
 #define mica_row_write(IT, T) ((T *)mica_row_of(mica_iter_write(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
+/// The current row's value for reading: a `const T *`; NULL as `mica_read_of`.
 #define mica_row_read(IT, T) \
     ((const T *)mica_row_of((void *)(uintptr_t)mica_iter_read(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
 

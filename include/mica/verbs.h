@@ -2,9 +2,10 @@
 /// The everyday verbs, typed: macros (in C) and overloads (in C++) over the functions of world.h, resource.h and
 /// commands.h.
 ///
-/// `TO` is a `mica_world *`, or a `mica_commands *` to record. `T` is a declared C type. A value is written as an
-/// initialiser in braces: `mica_set(world, ship, Position, {1, 2, 3})`. What each returns, refuses and costs stands
-/// with the function of the same verb.
+/// `TO` is a `mica_world *`, to change now, or a `mica_commands *`, to record for later. `T` is a type declared by
+/// `MICA_STRUCT`, `MICA_COMPONENT` or `MICA_TAG`; it is registered when it is first used. A value is written as an
+/// initialiser in braces: `mica_set(world, ship, Position, {1, 2, 3})`. What each verb returns, refuses and costs
+/// stands with its function: `mica_set` is `mica_entity_set` for a world and `mica_commands_set` for a buffer.
 #pragma once
 
 #include <mica/commands.h>
@@ -174,14 +175,14 @@ template <typename T> const void *mica_address_of(const T &value) {
 
 #define MICA_TO_(TO, OF_WORLD, OF_COMMANDS) _Generic((TO), mica_world * : OF_WORLD, mica_commands * : OF_COMMANDS)
 
-/// Makes an entity without components.
+/// Makes an entity without components; null on failure. `mica_entity_create`.
 #define mica_create(TO) MICA_TO_(TO, mica_entity_create, mica_commands_create_entity)(TO)
-/// Destroys an entity.
+/// Destroys an entity; its handle is stale from then on. `mica_entity_destroy`.
 #define mica_destroy(TO, ENTITY) MICA_TO_(TO, mica_entity_destroy, mica_commands_destroy_entity)((TO), (ENTITY))
-/// Destroys `COUNT` entities.
+/// Destroys `COUNT` entities of an array: all, or none. `mica_entity_destroy_many`.
 #define mica_destroy_many(TO, ENTITIES, COUNT) \
     MICA_TO_(TO, mica_entity_destroy_many, mica_commands_destroy_many)((TO), (ENTITIES), (COUNT))
-/// Copies an entity.
+/// Makes a copy of an entity with all its values; null on failure. `mica_entity_clone`.
 #define mica_clone(TO, SOURCE) MICA_TO_(TO, mica_entity_clone, mica_commands_clone)((TO), (SOURCE))
 
 #define mica_add_typed(TO, ...) MICA_TO_(TO, mica_world_add_typed, mica_commands_add_typed)((TO), __VA_ARGS__)
@@ -190,17 +191,18 @@ template <typename T> const void *mica_address_of(const T &value) {
 
 #define MICA_VALUE_(T, ...) (&(const T)__VA_ARGS__)
 #define MICA_FROM_(T, VALUE_PTR) (1 ? (VALUE_PTR) : (const T *)NULL)
-/// A component with its value, for `mica_spawn`: `mica_value_of(Position, {1, 2, 3})`.
+/// A component with its value, as an argument of `mica_spawn`: `mica_value_of(Position, {1, 2, 3})`.
 #define mica_value_of(T, ...) ((mica_value){mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0})
-/// A tag, or a component to be constructed, for `mica_spawn`.
+/// A tag, or a component that is to be constructed, as an argument of `mica_spawn`.
 #define mica_tag(T) ((mica_value){mica_type_of(T), NULL, 0})
-/// A component with as many values as entities are spawned, for `mica_spawn_many`.
+/// A component with an array of values, one an entity, as an argument of `mica_spawn_many`.
 #define mica_column_of(T, VALUES) ((mica_column){mica_type_of(T), MICA_FROM_(T, VALUES), 0})
 /// Makes an entity with components: `mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_tag(Frozen))`.
 #define mica_spawn(TO, ...)                              \
     MICA_TO_(TO, mica_entity_spawn, mica_commands_spawn) \
     ((TO), (const mica_value[]){__VA_ARGS__}, (int32_t)(sizeof((mica_value[]){__VA_ARGS__}) / sizeof(mica_value)))
-/// Makes `COUNT` entities from columns; `ENTITIES` receives their handles or is NULL.
+/// Makes `COUNT` entities that all have the components of the columns; `ENTITIES` receives their handles or is NULL:
+/// `mica_spawn_many(world, 100, ships, mica_column_of(Position, positions), mica_tag(Frozen))`.
 #define mica_spawn_many(WORLD, COUNT, ENTITIES, ...)                    \
     mica_entity_spawn_many((WORLD), (const mica_column[]){__VA_ARGS__}, \
                            (int32_t)(sizeof((mica_column[]){__VA_ARGS__}) / sizeof(mica_column)), (COUNT), (ENTITIES))
@@ -208,41 +210,44 @@ template <typename T> const void *mica_address_of(const T &value) {
 #define mica_has_all(WORLD, ENTITY, ...)                                       \
     mica_world_has_types((WORLD), (ENTITY), (mica_type *const[]){__VA_ARGS__}, \
                          (int32_t)(sizeof((mica_type *const[]){__VA_ARGS__}) / sizeof(mica_type *)), false)
-/// Whether an entity has one of the types or more.
+/// Whether an entity has one of the types or more, given as for `mica_has_all`.
 #define mica_has_any(WORLD, ENTITY, ...)                                       \
     mica_world_has_types((WORLD), (ENTITY), (mica_type *const[]){__VA_ARGS__}, \
                          (int32_t)(sizeof((mica_type *const[]){__VA_ARGS__}) / sizeof(mica_type *)), true)
 
 #endif
 
-/// Registers a type early; see `mica_world_register`.
+/// Registers a type before it is used, so that files and other threads can name it; returns its id, 0 on failure.
+/// `mica_world_register`.
 #define mica_register(WORLD, T) mica_world_register((WORLD), mica_type_of(T))
-/// Whether a handle names a living entity.
+/// Whether a handle names a living entity. Never fails.
 #define mica_alive(WORLD, ENTITY) mica_entity_alive((WORLD), (ENTITY))
-/// Adds a component or tag, constructed; refuses a second one.
+/// Adds a component, constructed, or a tag; refuses a second one. `mica_entity_add`.
 #define mica_add(TO, ENTITY, T) mica_add_typed((TO), (ENTITY), mica_type_of(T), NULL)
-/// Adds a component with a value in braces; refuses a second one.
+/// Adds a component with a value in braces; refuses a second one. `mica_entity_add`.
 #define mica_add_value(TO, ENTITY, T, ...) mica_add_typed((TO), (ENTITY), mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__))
-/// Adds a component, or replaces its value, with a value in braces,
+/// Adds a component with a value in braces, or replaces the value that is there. `mica_entity_set`.
 #define mica_set(TO, ENTITY, T, ...) mica_set_typed((TO), (ENTITY), mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__))
-/// or with the value that a `T *` points to.
+/// As `mica_set`, with the value that a `T *` points to; a value of a move-only type is moved out of it.
 #define mica_set_from(TO, ENTITY, T, VALUE_PTR) \
     mica_set_typed((TO), (ENTITY), mica_type_of(T), MICA_FROM_(T, VALUE_PTR))
-/// Removes a component.
+/// Removes a component; nothing happens if it is not there. `mica_entity_remove`.
 #define mica_remove(TO, ENTITY, T) mica_remove_typed((TO), (ENTITY), mica_type_of(T))
-/// Whether an entity has a component.
+/// Whether an entity is alive and has a component. Never fails.
 #define mica_has(WORLD, ENTITY, T) mica_world_has_typed((WORLD), (ENTITY), mica_type_of(T))
-/// A component's value for reading: a `const T *`, NULL if it is not there.
+/// A component's value for reading: a `const T *`, good until the next structural change; NULL if it is not there.
+/// `mica_entity_get`.
 #define mica_get(WORLD, ENTITY, T) ((const T *)mica_world_get_typed((WORLD), (ENTITY), mica_type_of(T), sizeof(T)))
-/// A component's value for writing: a `T *`, NULL if it is not there.
+/// A component's value for writing: a `T *`, good until the next structural change; NULL if it is not there.
+/// `mica_entity_get_write`.
 #define mica_get_write(WORLD, ENTITY, T) ((T *)mica_world_get_write_typed((WORLD), (ENTITY), mica_type_of(T)))
-/// Calls `CHANGE(value, USER)` on a component's value, then counts as a set.
+/// Calls `CHANGE(value, USER)` on a component's value, then counts as a set. `mica_entity_patch`.
 #define mica_patch(WORLD, ENTITY, T, CHANGE, USER) \
     mica_world_patch_typed((WORLD), (ENTITY), mica_type_of(T) + 0 * sizeof(T), (CHANGE), (USER))
 
-/// Gives the world its value of a type, in braces.
+/// Gives the world its value of a type, in braces, or replaces it. `mica_resource_set`.
 #define mica_set_resource(WORLD, T, ...) mica_resource_set_typed((WORLD), mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__))
-/// Lets the world refer to the caller's value.
+/// Lets the world refer to the caller's value, which must outlive it. `mica_resource_set_pointer`.
 #define mica_set_resource_pointer(WORLD, T, VALUE_PTR) \
     mica_resource_set_pointer_typed((WORLD), mica_type_of(T), (void *)(uintptr_t)MICA_FROM_(T, VALUE_PTR))
 /// The resource for reading: a `const T *`, NULL if there is none.
