@@ -17,7 +17,7 @@
 // With this many components or fewer they are put in order by insertion, with more by a walk over the table's columns.
 enum { INSERTION_MOST = 16 };
 
-enum { CELLS_LEAST = 16 };
+enum { CELLS_LEAST = 16 }; // a power of two
 
 bool mi_fold_reserve_places(mica_commands *commands) {
     mi_fold *fold = &commands->fold;
@@ -91,6 +91,15 @@ static mi_group *find_group(const mi_fold *fold, mica_entity entity, uint32_t *c
     return group;
 }
 
+// The newest group if it is the entity's, or NULL: most commands follow another one on the same entity.
+static mi_group *last_group(const mi_fold *fold, mica_entity entity) {
+    if (fold->groups.count == 0) {
+        return NULL;
+    }
+    mi_group *group = &fold->groups.data[fold->groups.count - 1];
+    return mica_entity_equal(group->entity, entity) ? group : NULL;
+}
+
 // Puts command number `at` at the end of its entity's group. There is room.
 static void group_command(mica_commands *commands, uint32_t at) {
     mi_fold *fold = &commands->fold;
@@ -98,8 +107,8 @@ static void group_command(mica_commands *commands, uint32_t at) {
     command->next = 0;
     const mica_entity entity = mi_commands_target(commands, command->entity);
     uint32_t cell = 0;
-    mi_group *group = fold->groups.count == 0 ? NULL : &fold->groups.data[fold->groups.count - 1];
-    if (group == NULL || !mica_entity_equal(group->entity, entity)) {
+    mi_group *group = last_group(fold, entity);
+    if (group == NULL) {
         group = find_group(fold, entity, &cell);
     }
     if (group != NULL) {
