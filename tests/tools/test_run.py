@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""`mica run`: ticks, plugins, statistics, and the scene that comes out."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import unittest
+
+from program import PROGRAM, ProgramTest, plugin
+
+SCENE = {"mica": 1, "entities": [
+    {"id": 10, "name": "still", "components": {"Transform": {"position": [1, 2, 3]}}},
+    {"id": 20, "name": "moving", "components": {
+        "ChildOf": {"parent": 10}, "Transform": {}, "Counter": {"friend_of": 30, "note": "hello world"}}},
+    {"id": 30, "components": {"ChildOf": {"parent": 20}, "Transform": {"position": [0, 0, 5]}}},
+]}
+
+
+class Run(ProgramTest):
+    def run_scene(self, *arguments):
+        """Runs the scene with the counter, and returns what comes out, by name."""
+        out = self.path("out.json")
+        self.done("run", self.write("s.json", SCENE), "--plugin", plugin("counter"), "--out", out, *arguments)
+        with open(out, encoding="utf-8") as file:
+            self.out = json.load(file)
+        return {entity.get("name"): entity["components"] for entity in self.out["entities"]}
+
+    def test_600_ticks_at_60_hz_unless_told_otherwise(self):
+        moving = self.run_scene()["moving"]
+        self.assertEqual(moving["Counter"]["ticks"], 600)
+        self.assertAlmostEqual(moving["Counter"]["seconds"], 10, delta=1e-5)
+        self.assertEqual(moving["Transform"]["position"], [600, 0, 0])
+
+    def test_ticks_and_rate_are_taken(self):
+        moving = self.run_scene("--ticks", "7", "--hz", "4")["moving"]
+        self.assertEqual(moving["Counter"]["ticks"], 7)
+        self.assertEqual(moving["Counter"]["seconds"], 1.75)
+        self.assertIn("Odd", moving)
+        self.assertNotIn("Odd", self.run_scene("--ticks", "8")["moving"])
+
+    def test_no_ticks_leave_the_scene(self):
+        moving = self.run_scene("--ticks", "0")["moving"]
+        self.assertEqual(moving["Counter"], {"ticks": 0, "seconds": 0, "friend_of": 2, "note": "hello world"})
+
+    def test_what_comes_out_goes_on_as_if_it_had_not_stopped(self):
+        whole = self.run_scene("--ticks", "100")
+        self.run_scene("--ticks", "60")
+        first = shutil.copy(self.path("out.json"), self.path("first.json"))
+        second = self.path("second.json")
+        self.done("run", first, "--plugin", plugin("counter"), "--ticks", "40", "--out", second)
+        with open(second, encoding="utf-8") as file:
+            halves = {entity.get("name"): entity["components"] for entity in json.load(file)["entities"]}
+        self.assertEqual(halves, whole)
+
+    def test_what_comes_out_is_the_same_when_it_is_loaded_and_written_again(self):
+        self.run_scene("--ticks", "3")
+        self.done("run", "out.json", "--plugin", plugin("counter"), "--ticks", "0", "--out", "again.json")
+        with open(self.path("out.json"), "rb") as one, open(self.path("again.json"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        both = [self.dump(name, "--world", "--plugin", plugin("counter")) for name in ("out.json", "again.json")]
+        self.assertEqual(both[0], both[1])
+        self.assertEqual([entity["parent"] for entity in both[0]], [-1, 0, 1])
+
+    def test_components_of_a_plugin_that_is_not_there_are_named(self):
+        result = self.mica("run", self.write("s.json", SCENE), "--ticks", "1")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("mica: warning: " + self.path("s.json") +
+                      ": /entities/1/components/Counter: the component is not known", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_world_matrices_follow_the_systems(self):
+        self.run_scene("--ticks", "5")
+        world = [entity["world"][12:15] for entity in self.dump("out.json", "--world")]
+        self.assertEqual(world, [[1, 2, 3], [6, 2, 3], [6, 2, 8]])
+
+    def test_a_plugin_is_found_in_the_current_folder(self):
+        shutil.copy(plugin("counter"), self.path("here.so"))
+        self.done("run", self.write("s.json", SCENE), "--plugin", "here.so", "--ticks", "1")
+
+    def test_plugins_that_cannot_be_loaded_are_refused(self):
+        scene = self.write("s.json", SCENE)
+        text = self.write("text.so", "no library")
+        for path, messages in (
+            ("nowhere.so", ["mica: nowhere.so: the plug-in cannot be loaded: ", "nowhere.so"]),
+            (text, [text + ": the plug-in cannot be loaded: "]),
+            (plugin("no_entry"), ["no_entry.so: expected a plug-in, which exports mica_plugin: ", "undefined symbol"]),
+            (plugin("refusing"), ["refusing.so: the plug-in refused: ", "version 2.0.0", "version 0.1.0"]),
+        ):
+            with self.subTest(path):
+                self.refused(1, messages, "run", scene, "--plugin", path, "--out", "out.json")
+                self.assertFalse(os.path.exists(self.path("out.json")))
+
+    def test_a_plugin_given_twice_is_refused(self):
+        self.refused(1, ["counter.so: the plug-in refused: ", "count"], "run", self.write("s.json", SCENE),
+                     "--plugin", plugin("counter"), "--plugin", plugin("counter"))
+
+    def test_a_system_that_fails_ends_the_run_without_a_scene(self):
+        scene = self.write("s.json", SCENE)
+        out = self.write("out.json", "old")
+        self.refused(1, [scene + ": tick 3: ", "engine", "the engine is on fire"], "run", scene, "--plugin",
+                     plugin("failing"), "--out", out, "--stats")
+        with open(out, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "old")
+        self.done("run", scene, "--plugin", plugin("failing"), "--ticks", "3", "--out", out)
+
+    def test_a_scene_that_cannot_be_written_is_a_failure(self):
+        scene = self.write("s.json", SCENE)
+        self.refused(1, "/nowhere/out.json: could not be created: ", "run", scene, "--out", "/nowhere/out.json")
+        self.refused(1, "/dev/full: could not be written: No space left", "run", scene, "--out", "/dev/full")
+
+    def test_statistics_are_a_table(self):
+        lines = self.done("run", self.write("s.json", SCENE), "--plugin", plugin("counter"), "--ticks", "50",
+                          "--stats").splitlines()
+        counts = {match[1]: int(match[2]) for match in (re.match(r"([a-z]+) +(\d+)$", line) for line in lines) if match}
+        self.assertEqual(counts["ticks"], 50)
+        self.assertEqual(counts["entities"], 3)
+        self.assertGreaterEqual(counts["tables"], 3)
+        purposes = [int(line.split()[1]) for line in lines if line.startswith("  ")]
+        self.assertEqual(counts["bytes"], sum(purposes))
+        head = next(i for i, line in enumerate(lines) if line.startswith("system "))
+        self.assertEqual(lines[head].split(), ["system", "stage", "runs", "us/tick", "commands", "skipped"])
+        rows = {line.split()[0]: line.split()[1:] for line in lines[head + 1:]}
+        self.assertEqual(list(rows), ["count", "resolve_transforms"])
+        self.assertEqual(rows["count"][:2] + rows["count"][3:], ["update", "50", "50", "0"])
+        self.assertEqual(rows["resolve_transforms"][:2], ["resolve", "50"])
+        self.assertGreater(float(rows["count"][2]), 0)
+        self.assertEqual(len({len(line) for line in lines[head:]}), 1)
+
+    def test_no_bar_is_drawn_unless_somebody_watches(self):
+        self.assertEqual(self.mica("run", self.write("s.json", SCENE)).stderr.count("\r"), 0)
+        primary, secondary = pty.openpty()
+        process = subprocess.Popen([PROGRAM, "run", self.write("e.json", {"mica": 1, "entities": []}), "--ticks", "200"],
+                                   stderr=secondary, stdout=subprocess.PIPE)
+        os.close(secondary)
+        drawn = b""
+        try:
+            while chunk := os.read(primary, 4096):
+                drawn += chunk
+        except OSError:  # the other end is closed
+            pass
+        os.close(primary)
+        self.assertEqual(process.communicate()[0], b"")
+        self.assertEqual(process.returncode, 0)
+        self.assertIn(b"%  tick 100 of 200", drawn)
+        self.assertLessEqual(drawn.count(b"\r"), 102)
+
+
+if __name__ == "__main__":
+    unittest.main()
