@@ -53,16 +53,23 @@ static bool path_copy(void *to, const void *from, int32_t count, const mica_hook
 
 MICA_COMPONENT_WITH(Path, (.hooks = {.destruct = path_destruct, .copy = path_copy}));
 
-// Owned by one entity at a time: no copy hook.
+// Owned by one entity at a time: no copy hook. Zero, which a new value is, is no socket.
 typedef struct Socket {
-    int *state;
+    int32_t number;
 } Socket;
+
+static int32_t sockets_opened;
+static int32_t sockets_closed;
+
+static Socket socket_open(void) {
+    return (Socket){++sockets_opened};
+}
 
 static void socket_destruct(void *values, int32_t count, const mica_hook_context *context) {
     (void)context;
-    Socket *socket = values;
+    const Socket *socket = values;
     for (int32_t i = 0; i < count; i++) {
-        free(socket[i].state);
+        sockets_closed += socket[i].number != 0;
     }
 }
 
@@ -85,9 +92,9 @@ static bool show_copies(mica_world *world) {
 }
 
 static bool show_moves(mica_world *world) {
-    Socket socket = {calloc(1, sizeof(int))};
+    Socket socket = socket_open();
     const mica_entity client = mica_create(world);
-    mica_set_from(world, client, Socket, &socket); // moved: the world will free it
+    mica_set_from(world, client, Socket, &socket); // moved: the world will close it, and `socket` is no more ours
     const mica_entity refused = mica_clone(world, client);
     printf("cloning the client: %s\n", mica_last_error());
     return mica_entity_is_null(refused) && mica_last_result() == MICA_NO_COPY;
@@ -98,6 +105,7 @@ int main(void) {
     const bool copies_are_right = show_copies(world);
     const bool moves_are_right = show_moves(world);
     mica_world_destroy(world);
-    printf("the world is gone, and %d paths are left\n", paths_alive);
-    return copies_are_right && moves_are_right && paths_alive == 0 ? 0 : 1;
+    const int32_t sockets_left = sockets_opened - sockets_closed;
+    printf("the world is gone: %d paths and %d sockets are left\n", paths_alive, (int)sockets_left);
+    return copies_are_right && moves_are_right && paths_alive == 0 && sockets_left == 0 ? 0 : 1;
 }
