@@ -200,17 +200,23 @@ void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
     return column;
 }
 
-// 0 if the walk is not open, or for a descriptor that is refused.
-static inline mica_component component_of(const mica_iter *iter, mica_type *type) {
-    return iter == NULL || !iter->open ? 0 : mica_world_component(iter->query->world, type);
+// The id of a descriptor; 0 with the error set if the walk is not open or the descriptor is refused.
+static inline mica_component component_of(const mica_iter *iter, mica_type *type, uint32_t access, const char *call) {
+    if (MICA_UNLIKELY(iter == NULL || !iter->open)) {
+        fail_access(iter, 0, access, call);
+        return 0;
+    }
+    return mica_world_component(iter->query->world, type);
 }
 
 const void *mica_iter_read(const mica_iter *iter, mica_type *type) {
-    return mica_iter_read_id(iter, component_of(iter, type));
+    const mica_component component = component_of(iter, type, MI_ACCESS_READ, "mica_iter_read");
+    return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_read_id(iter, component);
 }
 
 void *mica_iter_write(const mica_iter *iter, mica_type *type) {
-    return mica_iter_write_id(iter, component_of(iter, type));
+    const mica_component component = component_of(iter, type, MI_ACCESS_WRITE, "mica_iter_write");
+    return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_write_id(iter, component);
 }
 
 mica_commands *mica_iter_commands_of(mica_iter *iter) {
