@@ -1,0 +1,979 @@
+// Every exported function without memory.
+//
+// `operations` are those that allocate. For every n the n-th allocation of the operation fails, alone and with all
+// after it: the operation says MICA_OUT_OF_MEMORY and has changed nothing, or could do without; then it succeeds, and
+// in the end everything has come back. `needs_nothing` are those that work although no memory can be had at all.
+// test_sweep_reach.py compares both tables with what the library exports.
+#include "world/world_fixture.h"
+
+#include "world/world.h"
+
+#include <mica/plugin.h>
+
+MICA_STRUCT(Fresh, { int32_t a, b; }); // not registered before an operation does it
+MICA_ENUM(Colour, {RED, GREEN});
+MICA_STRUCT(Mass, { float kilograms; });
+
+typedef struct sweep {
+    watched_world w;
+    mica_world *other; // a second world of the same memory, made for those who need one
+    mica_entity plain; // Position, Health
+    mica_entity owner; // Owned, a name
+    mica_entity parent, child, sibling;
+    mica_entity bare;
+    mica_query *query;
+    mica_commands *commands;
+    mica_entity placeholder;
+    mica_slot_map *map;
+    mica_key key;
+    mica_system system;
+    void (*inside)(struct sweep *sweep, mica_run *run);
+    bool inside_worked;
+} sweep;
+
+static void probe(mica_run *run) {
+    sweep *s = mica_run_user(run);
+    if (s->inside != NULL) {
+        s->inside(s, run);
+    }
+}
+
+static mica_component id_of(sweep *s, mica_type *type) {
+    return mica_world_component(s->w.world, type);
+}
+#define ID(T) id_of(s, mica_type_of(T))
+
+static void begin(sweep *s) {
+    *s = (sweep){.inside_worked = true};
+    watched_begin(&s->w);
+    mica_world *world = s->w.world;
+    mica_register(world, Colour);
+    mica_register(world, Mass);
+    s->plain = mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {4}));
+    s->owner = mica_spawn(world, mica_tag(Owned));
+    assert_int_equal(mica_set_name(world, s->owner, "owner"), MICA_OK);
+    s->parent = mica_spawn(world, mica_value_of(mica_transform, MICA_TRANSFORM_IDENTITY));
+    s->child = mica_spawn(world, mica_value_of(mica_transform, MICA_TRANSFORM_IDENTITY));
+    s->sibling = mica_create(world);
+    s->bare = mica_create(world);
+    assert_int_equal(mica_set_parent(world, s->child, s->parent), MICA_OK);
+    assert_int_equal(mica_set_parent(world, s->sibling, s->parent), MICA_OK);
+    s->query = mica_query_create(world, (const mica_term[]){mica_write(Position)}, 1);
+    s->commands = mica_commands_create(world);
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    s->map = mica_slot_map_create(sizeof(int32_t), _Alignof(int32_t), &hooks);
+    assert_non_null(s->map);
+    assert_int_equal(mica_set_resource(world, Mass, {70}), MICA_OK);
+    s->system = mica_system_add(world, &(mica_system_def){.name = "probe",
+                                                          .run = probe,
+                                                          .user = s,
+                                                          .state = mica_type_of(Health),
+                                                          .query = {mica_without(Frozen)},
+                                                          .query_count = 1,
+                                                          .queries = {{.terms = {mica_read(Position)}}}});
+    assert_int_not_equal(s->system.id, 0);
+    assert_int_equal(mica_world_step(world, 0.5f), MICA_OK);
+    mica_error_clear();
+}
+
+static void end(sweep *s) {
+    s->inside = NULL;
+    mica_commands_destroy(s->commands);
+    mica_slot_map_destroy(s->map);
+    mica_world_destroy(s->other);
+    mica_world_destroy(s->w.world);
+    test_allocator_finish(&s->w.allocator);
+}
+
+// What a failed operation must leave alone, as one number. Memory that is merely there (tables without rows, queries
+// that nobody holds, room) and the version of the next change do not count.
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
+    const uint8_t *rest = bytes;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ rest[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static uint64_t mix_number(uint64_t hash, uint64_t number) {
+    return mix(hash, &number, sizeof(number));
+}
+
+static uint64_t mix_value(uint64_t hash, mica_world *world, mica_entity entity, mica_component component) {
+    const mica_component_info *info = mica_schema_info(mica_world_schema(world), component);
+    if (info->size == 0) {
+        return hash;
+    }
+    const void *value = mica_entity_get(world, entity, component);
+    if (component == mica_world_component(world, mica_type_of(Owned))) {
+        return mix_number(hash, (uint64_t) * ((const Owned *)value)->number);
+    }
+    if (component == mica_world_component(world, mica_type_of(mica_name))) {
+        return mix(hash, ((const mica_name *)value)->text, strlen(((const mica_name *)value)->text));
+    }
+    return mix(hash, value, info->size);
+}
+
+static uint64_t mix_entity(uint64_t hash, mica_world *world, mica_entity entity) {
+    mica_component components[64];
+    const int32_t count = mica_entity_components(world, entity, components, 64);
+    hash = mix_number(hash, entity.bits);
+    for (int32_t i = 0; i < count; i++) {
+        hash = mix_value(mix_number(hash, components[i]), world, entity, components[i]);
+    }
+    hash = mix_number(hash, mica_parent(world, entity).bits);
+    for (mica_entity child = mica_first_child(world, entity); !mica_entity_is_null(child);
+         child = mica_next_sibling(world, child)) {
+        hash = mix_number(hash, child.bits);
+    }
+    return mix_number(hash, (uint64_t)mica_child_count(world, entity));
+}
+
+static uint64_t fingerprint(sweep *s) {
+    mica_world *world = s->w.world;
+    const mi_slots *slots = &world->store.slots;
+    const mica_world_stats stats = mica_world_statistics(world);
+    uint64_t hash = mix_number(0, (uint64_t)stats.entity_count);
+    hash = mix_number(hash, (uint64_t)stats.entity_empty_count);
+    hash = mix_number(hash, stats.handle_left_count);
+    hash = mix_number(hash, stats.command_skipped_count);
+    hash = mix_number(hash, mica_world_tick(world));
+    hash = mix_number(hash, slots->free_head != 0 ? slots->free_head : slots->used); // the next index
+    for (uint32_t index = 1; index < slots->used; index++) {
+        const mica_entity entity = mi_slots_handle(slots, index);
+        if (mica_entity_alive(world, entity)) {
+            hash = mix_entity(hash, world, entity);
+        }
+    }
+    for (uint32_t i = 0; i < world->resources.count; i++) {
+        hash = world->resources.data[i].value == NULL ? hash : mix_number(hash, i);
+    }
+    hash = mix(hash, mica_resource(world, Mass), sizeof(Mass));
+    hash = mix_number(hash, (uint64_t)mica_schema_count(mica_world_schema(world)));
+    hash = mix_number(hash, (uint64_t)mica_commands_count(s->commands));
+    hash = mix_number(hash, mica_slot_map_count(s->map));
+    hash = mix_number(hash, mica_system_find(world, "probe").id);
+    return mix_number(hash, mica_system_find(world, "late").id);
+}
+
+// Preparations
+
+static void fill_slots(sweep *s) {
+    while (s->w.world->store.slots.used < s->w.world->store.slots.capacity) {
+        mica_create(s->w.world);
+    }
+}
+
+// Makes more tables than the query had room for.
+static void make_tables(sweep *s) {
+    static const char *const names[] = {"T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "T11"};
+    const mica_entity entity = mica_spawn(s->w.world, mica_value_of(Position, {0, 0, 0}));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        mica_type tag = {.name = names[i], .kind = MICA_KIND_TAG};
+        assert_int_equal(mica_entity_add(s->w.world, entity, mica_world_register(s->w.world, &tag), NULL), MICA_OK);
+    }
+}
+
+static void record_all_sorts(sweep *s) {
+    const mica_value values[] = {{.type = mica_type_of(Owned), .value = mica_get(s->w.world, s->owner, Owned)},
+                                 mica_tag(Wide)};
+    s->placeholder = mica_commands_spawn(s->commands, values, 2);
+    mica_set(s->commands, s->plain, Target, {s->placeholder});
+    mica_set_parent(s->commands, s->bare, s->placeholder);
+    mica_clone(s->commands, s->owner);
+    mica_destroy(s->commands, s->sibling);
+    assert_int_equal(mica_commands_count(s->commands), 5);
+}
+
+static void apply_all_sorts(sweep *s) {
+    record_all_sorts(s);
+    assert_int_equal(mica_commands_apply(s->commands), MICA_OK);
+}
+
+static void apply_and_record_one(sweep *s) {
+    apply_all_sorts(s);
+    mica_destroy(s->commands, s->sibling);
+}
+
+static void make_other(sweep *s) {
+    s->other = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator)});
+    assert_non_null(s->other);
+    mica_register(s->other, mica_child_of);
+}
+
+static void spawn_in_system(sweep *s, mica_run *run) {
+    const mica_value value = {.type = mica_type_of(Owned), .value = mica_get(s->w.world, s->owner, Owned)};
+    s->inside_worked = !mica_entity_is_null(mica_commands_spawn(mica_run_commands(run), &value, 1));
+    if (!s->inside_worked) {
+        mica_run_fail(run, MICA_OUT_OF_MEMORY, "no memory to record");
+    }
+}
+static void let_system_spawn(sweep *s) {
+    s->inside = spawn_in_system;
+}
+
+static void begin_in_system(sweep *s, mica_run *run) {
+    mica_iter it = mica_run_begin(run);
+    s->inside_worked = it.open;
+    mica_iter_end(&it);
+}
+static void let_system_begin(sweep *s) {
+    s->inside = begin_in_system;
+}
+
+// Operations. Each says whether it succeeded.
+
+static bool made(mica_entity entity) {
+    return !mica_entity_is_null(entity);
+}
+
+// A hook says no by its value alone.
+static bool fail_hook(const char *call) {
+    mi_fail_memory(NULL, call, 0);
+    return false;
+}
+
+static bool commands_add(sweep *s) {
+    return mica_add(s->commands, s->bare, Owned) == MICA_OK;
+}
+static bool commands_apply(sweep *s) {
+    return mica_commands_apply(s->commands) == MICA_OK;
+}
+static bool commands_clone(sweep *s) {
+    return made(mica_clone(s->commands, s->owner));
+}
+static bool commands_create(sweep *s) {
+    mica_commands *commands = mica_commands_create(s->w.world);
+    mica_commands_destroy(commands);
+    return commands != NULL;
+}
+static bool commands_destroy_entity(sweep *s) {
+    return mica_destroy(s->commands, s->plain) == MICA_OK;
+}
+static bool commands_destroy_many(sweep *s) {
+    return mica_destroy_many(s->commands, &s->plain, 1) == MICA_OK;
+}
+static bool commands_destroy_subtree(sweep *s) {
+    return mica_destroy_subtree(s->commands, s->parent) == MICA_OK;
+}
+static bool commands_remove(sweep *s) {
+    return mica_remove(s->commands, s->plain, Position) == MICA_OK;
+}
+static bool commands_set(sweep *s) {
+    return mica_set_from(s->commands, s->plain, Owned, mica_get(s->w.world, s->owner, Owned)) == MICA_OK;
+}
+static bool commands_set_parent(sweep *s) {
+    return mica_set_parent(s->commands, s->bare, s->plain) == MICA_OK;
+}
+static bool commands_spawn(sweep *s) {
+    const mica_value values[] = {{.type = mica_type_of(Owned), .value = mica_get(s->w.world, s->owner, Owned)},
+                                 mica_tag(Frozen)};
+    return made(mica_commands_spawn(s->commands, values, 2));
+}
+static bool child_of_attach(sweep *s) {
+    return mica_child_of_attach(s->other) || fail_hook("mica_child_of_attach");
+}
+static bool entity_add(sweep *s) {
+    return mica_add_value(s->w.world, s->plain, Target, {s->bare}) == MICA_OK;
+}
+static bool entity_add_owned(sweep *s) {
+    return mica_add(s->w.world, s->plain, Owned) == MICA_OK;
+}
+static bool entity_clone(sweep *s) {
+    return made(mica_clone(s->w.world, s->owner));
+}
+static bool entity_clone_child(sweep *s) {
+    return made(mica_clone(s->w.world, s->child));
+}
+static bool entity_create(sweep *s) {
+    return made(mica_create(s->w.world));
+}
+static bool entity_create_at(sweep *s) {
+    const mica_entity far = mica_entity_make(5000, 3);
+    return mica_entity_create_at(s->w.world, &far, 1) == MICA_OK;
+}
+static bool entity_remove(sweep *s) {
+    return mica_remove(s->w.world, s->plain, Position) == MICA_OK;
+}
+static bool entity_set(sweep *s) {
+    return mica_set(s->w.world, s->plain, Target, {s->plain}) == MICA_OK;
+}
+static bool entity_set_in_place(sweep *s) {
+    int32_t number = 9;
+    return mica_set(s->w.world, s->owner, Owned, {.number = &number}) == MICA_OK;
+}
+static bool entity_set_parent(sweep *s) {
+    return mica_entity_set_parent(s->w.world, s->plain, s->owner, MICA_POSE_WORLD) == MICA_OK;
+}
+static bool entity_set_parent_null(sweep *s) {
+    return mica_entity_set_parent(s->w.world, s->child, MICA_NULL, MICA_POSE_WORLD) == MICA_OK;
+}
+static bool entity_set_parent_many(sweep *s) {
+    const mica_entity children[] = {s->plain, s->owner, s->child};
+    const mica_entity parents[] = {s->owner, s->bare, MICA_NULL};
+    return mica_entity_set_parent_many(s->w.world, children, parents, 3) == MICA_OK;
+}
+static bool entity_spawn(sweep *s) {
+    int32_t number = 9;
+    return made(mica_spawn(s->w.world, mica_value_of(Owned, {.number = &number}), mica_value_of(Target, {s->bare}),
+                           mica_tag(Armour)));
+}
+static bool entity_spawn_child(sweep *s) {
+    int32_t number = 9;
+    return made(mica_spawn(s->w.world, mica_value_of(Owned, {.number = &number}),
+                           mica_value_of(mica_child_of, {s->plain}), mica_tag(Frozen)));
+}
+static bool entity_spawn_many(sweep *s) {
+    int32_t number = 9;
+    Owned values[20];
+    mica_entity entities[20];
+    for (int32_t i = 0; i < 20; i++) {
+        values[i] = (Owned){.number = &number};
+    }
+    return mica_spawn_many(s->w.world, 20, entities, mica_column_of(Owned, values), mica_tag(Frozen)) == MICA_OK;
+}
+static void count_rows(void *user, const mica_spawn_span *span) {
+    *(int32_t *)user += span->count;
+}
+static bool entity_spawn_fill(sweep *s) {
+    int32_t count = 0;
+    const mica_component components[] = {ID(Owned), ID(Frozen)};
+    const mica_result result = mica_entity_spawn_fill(s->w.world, components, 2, 20, count_rows, &count);
+    assert_int_equal(count, result == MICA_OK ? 20 : 0);
+    return result == MICA_OK;
+}
+static bool iter_commands(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    const bool worked = it.open && mica_iter_commands(it) != NULL;
+    mica_iter_end(&it);
+    return worked;
+}
+static bool iter_end(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    mica_commands *commands = it.open ? mica_iter_commands(it) : NULL;
+    if (commands == NULL || mica_set(commands, s->plain, Target, {s->bare}) != MICA_OK) {
+        mica_iter_end(&it);
+        return false;
+    }
+    mica_error_clear();
+    mica_iter_end(&it);
+    return mica_last_result() == MICA_OK;
+}
+static bool iter_read(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    const void *column = mica_iter_next(&it) ? mica_iter_read(&it, mica_type_of(Fresh)) : NULL;
+    mica_iter_end(&it);
+    return column == NULL && mica_last_result() == MICA_NO_ACCESS;
+}
+static bool iter_write(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    const void *column = mica_iter_next(&it) ? mica_iter_write(&it, mica_type_of(Fresh)) : NULL;
+    mica_iter_end(&it);
+    return column == NULL && mica_last_result() == MICA_NO_ACCESS;
+}
+static bool name_copy(sweep *s) {
+    const mica_hook_context context = {.allocator = &s->w.world->store.values};
+    mica_name copy = {NULL};
+    const mica_name from = {"a text of its own"};
+    if (!mica_name_copy(&copy, &from, 1, &context)) {
+        return fail_hook("mica_name_copy");
+    }
+    assert_string_equal(copy.text, from.text);
+    mica_name_destruct(&copy, 1, &context);
+    return true;
+}
+static void find_rowless(sweep *s) {
+    assert_non_null(mica_query_of(s->w.world, mica_without(Marked)));
+}
+static bool query_begin(sweep *s) {
+    mica_iter it = mica_query_begin(mica_query_of(s->w.world, mica_without(Marked)));
+    const bool worked = it.open;
+    mica_iter_end(&it);
+    return worked;
+}
+static bool query_count(sweep *s) {
+    return mica_query_count(s->query) > 0;
+}
+static bool query_size_hint(sweep *s) {
+    return mica_query_size_hint(s->query) > 0;
+}
+static bool query_first(sweep *s) {
+    return made(mica_query_first(s->query));
+}
+static bool query_entities(sweep *s) {
+    mica_entity entities[4];
+    return mica_query_entities(s->query, entities, 4) > 0;
+}
+static bool query_explain(sweep *s) {
+    char text[64];
+    return mica_query_explain(s->query, s->plain, text, sizeof(text)) > 0;
+}
+static bool query_create(sweep *s) {
+    mica_query *query = mica_query_create(s->w.world, (const mica_term[]){mica_read(Health), mica_with(Frozen)}, 2);
+    mica_query_release(query);
+    return query != NULL;
+}
+static bool query_find(sweep *s) {
+    return mica_query_of(s->w.world, mica_read(Health), mica_with(Frozen)) != NULL;
+}
+static bool resource_ensure(sweep *s) {
+    return mica_ensure_resource(s->w.world, Owned) != NULL;
+}
+static bool resource_set(sweep *s) {
+    return mica_set_resource(s->w.world, Target, {s->plain}) == MICA_OK;
+}
+static void register_many(sweep *s) {
+    for (int32_t i = 0; i < 64; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "R%d", i);
+        mica_type type = {.name = name, .size = 4, .align = 4};
+        assert_int_not_equal(mica_world_register(s->w.world, &type), 0);
+    }
+}
+// The list of resources has no room yet for an id as high as this.
+static bool resource_set_pointer(sweep *s) {
+    static int32_t value;
+    const mica_component last = mica_schema_find(mica_world_schema(s->w.world), "R63");
+    return mica_resource_set_pointer(s->w.world, last, &value) == MICA_OK;
+}
+static bool schema_create(sweep *s) {
+    mica_schema *schema = mica_schema_create(&(mica_schema_def){.allocator = test_allocator_hooks(&s->w.allocator)});
+    mica_schema_release(schema);
+    return schema != NULL;
+}
+static bool schema_fields(sweep *s) {
+    int32_t count = 0;
+    return mica_schema_fields(mica_world_schema(s->w.world), ID(Position), &count) != NULL && count == 3;
+}
+static bool schema_enumerators(sweep *s) {
+    int32_t count = 0;
+    return mica_schema_enumerators(mica_world_schema(s->w.world), ID(Colour), &count) != NULL && count == 2;
+}
+static bool schema_register(sweep *s) {
+    return mica_schema_register(mica_world_schema(s->w.world), mica_type_of(Fresh)) != 0;
+}
+static bool set_name(sweep *s) {
+    return mica_set_name(s->w.world, s->plain, "plain") == MICA_OK;
+}
+static bool set_name_again(sweep *s) {
+    return mica_set_name(s->w.world, s->owner, "another") == MICA_OK;
+}
+static bool slot_map_create(sweep *s) {
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    mica_slot_map *map = mica_slot_map_create(8, 8, &hooks);
+    mica_slot_map_destroy(map);
+    return map != NULL;
+}
+static bool slot_map_insert(sweep *s) {
+    const int32_t value = 7;
+    return mica_slot_map_find(s->map, mica_slot_map_insert(s->map, &value)) != NULL;
+}
+static bool slot_map_reserve(sweep *s) {
+    return mica_slot_map_reserve(s->map, 100) == MICA_OK;
+}
+static bool stage_add_after(sweep *s) {
+    return mica_stage_add_after(s->w.world, "netcode", MICA_UPDATE) >= 0;
+}
+static bool stage_add_before(sweep *s) {
+    return mica_stage_add_before(s->w.world, "netcode", MICA_UPDATE) >= 0;
+}
+static bool system_add(sweep *s) {
+    return mica_system_add(s->w.world, &(mica_system_def){.name = "late",
+                                                          .run = probe,
+                                                          .user = s,
+                                                          .state = mica_type_of(Owned),
+                                                          .after = {"probe"},
+                                                          .query = {mica_write(Position)}})
+               .id != 0;
+}
+static bool transform_resolve(sweep *s) {
+    return mica_transform_resolve(s->w.world) == MICA_OK;
+}
+static bool transform_system_add(sweep *s) {
+    return mica_transform_system_add(s->w.world).id != 0;
+}
+static bool world_advance(sweep *s) {
+    return mica_world_advance(s->w.world, 0.02) >= 1 && s->inside_worked; // the time of a failed tick stays due
+}
+static bool world_create(sweep *s) {
+    mica_world *world = mica_world_create(
+        &(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator), .name = "third", .entity_capacity = 10});
+    mica_world_destroy(world);
+    return world != NULL;
+}
+static bool world_has_types(sweep *s) {
+    assert_false(mica_has_any(s->w.world, s->plain, mica_type_of(Fresh)));
+    return mica_last_result() == MICA_OK;
+}
+static bool world_register(sweep *s) {
+    return mica_register(s->w.world, Fresh) != 0;
+}
+static bool world_reserve(sweep *s) {
+    return mica_world_reserve(s->w.world, 1000) == MICA_OK;
+}
+static bool world_step(sweep *s) {
+    return mica_world_step(s->w.world, 1) == MICA_OK && s->inside_worked;
+}
+
+typedef struct sweep_operation {
+    const char *name;
+    bool (*run)(sweep *s);
+    void (*prepare)(sweep *s); // may be NULL
+    bool in_parts;             // what was done before memory ran out stays done, as its documentation says
+} sweep_operation;
+
+static const sweep_operation operations[] = {
+    {"mica_child_of_attach", child_of_attach, make_other, false},
+    {"mica_commands_add", commands_add, NULL, false},
+    {"mica_commands_apply", commands_apply, record_all_sorts, true},
+    {"mica_commands_clone", commands_clone, NULL, false},
+    {"mica_commands_create", commands_create, NULL, false},
+    {"mica_commands_destroy_entity", commands_destroy_entity, NULL, false},
+    {"mica_commands_destroy_many", commands_destroy_many, NULL, false},
+    {"mica_commands_destroy_subtree", commands_destroy_subtree, NULL, false},
+    {"mica_commands_remove", commands_remove, NULL, false},
+    {"mica_commands_set", commands_set, NULL, false},
+    {"mica_commands_set_parent", commands_set_parent, NULL, false},
+    {"mica_commands_spawn", commands_spawn, NULL, false},
+    {"mica_entity_add", entity_add, NULL, false},
+    {"mica_entity_add", entity_add_owned, NULL, false},
+    {"mica_entity_clone", entity_clone, NULL, false},
+    {"mica_entity_clone", entity_clone_child, fill_slots, false},
+    {"mica_entity_create", entity_create, fill_slots, false},
+    {"mica_entity_create_at", entity_create_at, NULL, false},
+    {"mica_entity_remove", entity_remove, NULL, false},
+    {"mica_entity_set", entity_set, NULL, false},
+    {"mica_entity_set", entity_set_in_place, NULL, false},
+    {"mica_entity_set_parent", entity_set_parent, NULL, false},
+    {"mica_entity_set_parent", entity_set_parent_null, NULL, false},
+    {"mica_entity_set_parent_many", entity_set_parent_many, NULL, false},
+    {"mica_entity_spawn", entity_spawn, fill_slots, false},
+    {"mica_entity_spawn", entity_spawn_child, fill_slots, false},
+    {"mica_entity_spawn_fill", entity_spawn_fill, fill_slots, false},
+    {"mica_entity_spawn_many", entity_spawn_many, fill_slots, false},
+    {"mica_iter_commands_of", iter_commands, NULL, false},
+    {"mica_iter_end", iter_end, NULL, true},
+    {"mica_iter_read", iter_read, NULL, false},
+    {"mica_iter_write", iter_write, NULL, false},
+    {"mica_name_copy", name_copy, NULL, false},
+    {"mica_query_begin", query_begin, find_rowless, false},
+    {"mica_query_count", query_count, make_tables, false},
+    {"mica_query_create", query_create, NULL, false},
+    {"mica_query_entities", query_entities, make_tables, false},
+    {"mica_query_explain", query_explain, make_tables, false},
+    {"mica_query_find", query_find, NULL, false},
+    {"mica_query_first", query_first, make_tables, false},
+    {"mica_query_size_hint", query_size_hint, make_tables, false},
+    {"mica_resource_ensure", resource_ensure, NULL, false},
+    {"mica_resource_set", resource_set, NULL, false},
+    {"mica_resource_set_pointer", resource_set_pointer, register_many, false},
+    {"mica_run_begin", world_step, let_system_begin, true},
+    {"mica_schema_create", schema_create, NULL, false},
+    {"mica_schema_enumerators", schema_enumerators, NULL, false},
+    {"mica_schema_fields", schema_fields, NULL, false},
+    {"mica_schema_register", schema_register, NULL, false},
+    {"mica_set_name", set_name, NULL, false},
+    {"mica_set_name", set_name_again, NULL, false},
+    {"mica_slot_map_create", slot_map_create, NULL, false},
+    {"mica_slot_map_insert", slot_map_insert, NULL, false},
+    {"mica_slot_map_reserve", slot_map_reserve, NULL, false},
+    {"mica_stage_add_after", stage_add_after, NULL, false},
+    {"mica_stage_add_before", stage_add_before, NULL, false},
+    {"mica_system_add", system_add, NULL, false},
+    {"mica_transform_resolve", transform_resolve, NULL, false},
+    {"mica_transform_system_add", transform_system_add, NULL, false},
+    {"mica_world_advance", world_advance, let_system_spawn, true},
+    {"mica_world_create", world_create, NULL, false},
+    {"mica_world_has_types", world_has_types, NULL, false},
+    {"mica_world_register", world_register, NULL, false},
+    {"mica_world_reserve", world_reserve, NULL, false},
+    {"mica_world_step", world_step, let_system_spawn, true},
+};
+
+// Does it again with memory, after a failure of allocation `n`.
+static void try_again(sweep *s, const sweep_operation *operation, uint64_t n) {
+    s->inside_worked = true;
+    mica_error_clear();
+    if (!operation->run(s)) {
+        fail_msg("%s, allocation %d: does not work afterwards: %s", operation->name, (int)n, mica_last_error());
+    }
+}
+
+// One round: the n-th allocation fails, alone or with all after it. True while there is such an allocation.
+static bool sweep_round(const sweep_operation *operation, uint64_t n, bool and_all_after) {
+    sweep s;
+    begin(&s);
+    if (operation->prepare != NULL) {
+        operation->prepare(&s);
+    }
+    const uint64_t before = fingerprint(&s);
+    mica_error_clear();
+    if (and_all_after) {
+        test_allocator_fail_from(&s.w.allocator, n);
+    } else {
+        test_allocator_fail_at(&s.w.allocator, n);
+    }
+    const bool worked = operation->run(&s);
+    const mica_result result = mica_last_result();
+    const bool failed = test_allocator_fail_stop(&s.w.allocator);
+    if (!worked && !failed) {
+        fail_msg("%s does not work: %s", operation->name, mica_last_error());
+    }
+    if (!worked) {
+        if (result != MICA_OUT_OF_MEMORY) {
+            fail_msg("%s, allocation %d: says %s", operation->name, (int)n, mica_last_error());
+        }
+        if (!operation->in_parts && fingerprint(&s) != before) {
+            fail_msg("%s, allocation %d: failed and changed the world", operation->name, (int)n);
+        }
+        assert_valid(s.w.world);
+        try_again(&s, operation, n);
+    }
+    assert_valid(s.w.world);
+    end(&s);
+    return failed;
+}
+
+static void operations_without_memory_change_nothing_and_work_afterwards(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        for (int32_t all = 0; all < 2; all++) {
+            uint64_t n = 1;
+            while (sweep_round(&operations[i], n, all == 1)) {
+                n++;
+            }
+            if (n == 1) {
+                fail_msg("%s allocates nothing: it belongs into the other table", operations[i].name);
+            }
+        }
+    }
+}
+
+// Functions that need no memory
+
+static bool children_are_found(sweep *s) {
+    const mica_world *world = s->w.world;
+    return mica_child_count(world, s->parent) == 2 && mica_entity_equal(mica_parent(world, s->child), s->parent) &&
+           mica_entity_equal(mica_first_child(world, s->parent), s->child) &&
+           mica_entity_equal(mica_last_child(world, s->parent), s->sibling) &&
+           mica_entity_equal(mica_next_sibling(world, s->child), s->sibling) &&
+           mica_entity_equal(mica_previous_sibling(world, s->sibling), s->child);
+}
+static bool a_buffer_tells(sweep *s) {
+    const mica_commands_stats stats = mica_commands_statistics(s->commands);
+    return mica_commands_count(s->commands) == 1 && stats.applied_count == 5 && stats.skipped_count == 0 &&
+           mica_commands_world(s->commands) == s->w.world;
+}
+static bool a_buffer_is_cleared(sweep *s) {
+    mica_commands_clear(s->commands);
+    return mica_commands_count(s->commands) == 0;
+}
+static bool a_placeholder_is_resolved(sweep *s) {
+    return mica_alive(s->w.world, mica_commands_resolve(s->commands, s->placeholder));
+}
+static bool a_full_buffer_is_dropped(sweep *s) {
+    mica_commands_destroy(s->commands);
+    s->commands = NULL;
+    return true;
+}
+static bool values_are_read_and_written(sweep *s) {
+    mica_world *world = s->w.world;
+    const mica_component both[] = {ID(Position), ID(Health)};
+    mica_component components[4];
+    ((Health *)mica_entity_get_write(world, s->plain, ID(Health)))->now = 5;
+    return mica_entity_alive(world, s->plain) && mica_entity_has(world, s->plain, ID(Health)) &&
+           mica_entity_has_all(world, s->plain, both, 2) && mica_entity_has_any(world, s->plain, both, 2) &&
+           mica_entity_components(world, s->plain, components, 4) == 2 &&
+           ((const Health *)mica_entity_get(world, s->plain, ID(Health)))->now == 5;
+}
+static void multiply_health(void *value, void *user) {
+    ((Health *)value)->now *= *(int32_t *)user;
+}
+static bool a_patch_changes_the_value(sweep *s) {
+    int32_t factor = 3;
+    return mica_patch(s->w.world, s->plain, Health, multiply_health, &factor) == MICA_OK &&
+           mica_get(s->w.world, s->plain, Health)->now == 12;
+}
+static bool a_parent_is_destroyed(sweep *s) {
+    return mica_destroy(s->w.world, s->parent) == MICA_OK && !mica_alive(s->w.world, s->parent) &&
+           mica_alive(s->w.world, s->child) && mica_entity_is_null(mica_parent(s->w.world, s->child));
+}
+static bool many_are_destroyed(sweep *s) {
+    const mica_entity entities[] = {s->parent, s->owner, s->plain};
+    return mica_destroy_many(s->w.world, entities, 3) == MICA_OK && !mica_alive(s->w.world, s->owner);
+}
+static bool a_subtree_is_destroyed(sweep *s) {
+    return mica_entity_destroy_subtree(s->w.world, s->parent) == MICA_OK && !mica_alive(s->w.world, s->sibling);
+}
+static bool a_known_query_is_walked(sweep *s) {
+    int32_t rows = 0;
+    mica_iter it = mica_query_begin(s->query);
+    while (mica_iter_next(&it)) {
+        const Position *written = mica_iter_write_id(&it, ID(Position));
+        rows += written != NULL && written == mica_iter_read_id(&it, ID(Position)) ? it.count : 0;
+    }
+    mica_iter_end(&it);
+    return rows == 1;
+}
+static void walk_once(sweep *s) {
+    assert_true(a_known_query_is_walked(s));
+}
+static bool a_known_query_answers(sweep *s) {
+    const bool answers = mica_query_contains(s->query, s->plain) && !mica_query_contains(s->query, s->bare) &&
+                         mica_query_retain(s->query) == s->query &&
+                         strcmp(mica_query_text(s->query), "[write] Position") == 0;
+    mica_query_release(s->query);
+    return answers;
+}
+static bool names_are_read(sweep *s) {
+    return strcmp(mica_name_of(s->w.world, s->owner), "owner") == 0 && mica_name_of(s->w.world, s->bare)[0] == '\0';
+}
+static bool a_name_is_ended(sweep *s) {
+    const mica_hook_context context = {.allocator = &s->w.world->store.values};
+    mica_name none = {NULL};
+    mica_name_destruct(&none, 1, &context);
+    return mica_destroy(s->w.world, s->owner) == MICA_OK;
+}
+static bool errors_are_told_and_forgotten(sweep *s) {
+    const bool refused = mica_destroy(s->w.world, MICA_NULL) == MICA_STALE;
+    const bool told = mica_last_result() == MICA_STALE && strstr(mica_last_error(), "null") != NULL;
+    mica_error_clear();
+    return refused && told && mica_last_result() == MICA_OK && mica_last_error()[0] == '\0' &&
+           strcmp(mica_result_name(MICA_STALE), "MICA_STALE") == 0 && mica_result_text(MICA_STALE)[0] != '\0' &&
+           strcmp(mica_memory_purpose_name(MICA_MEMORY_CHUNKS), "chunks") == 0 && mica_version() == MICA_VERSION;
+}
+static bool hosts_are_compared(sweep *s) {
+    (void)s;
+    const mica_plugin_host host = mica_plugin_host_here();
+    return mica_plugin_check(&host) == MICA_OK &&
+           mica_plugin_compare(&host, MICA_VERSION, 96 - MICA_ENTITY_BITS, MICA_INDEX_BITS) == MICA_INCOMPATIBLE;
+}
+static bool resources_are_used_and_removed(sweep *s) {
+    mica_world *world = s->w.world;
+    ((Mass *)mica_resource_get_write(world, ID(Mass)))->kilograms = 80;
+    const bool used = ((const Mass *)mica_resource_get(world, ID(Mass)))->kilograms == 80 &&
+                      mica_resource_version(world, ID(Mass)) == mica_world_version(world);
+    return used && mica_resource_remove(world, ID(Mass)) == MICA_OK && mica_resource_get(world, ID(Mass)) == NULL;
+}
+static void ask_the_run(sweep *s, mica_run *run) {
+    s->inside_worked = mica_run_world(run) == s->w.world && mica_delta_time(run) == 2.0f && mica_run_tick(run) == 1 &&
+                       mica_run_stage(run) == MICA_UPDATE && mica_run_system(run).id == s->system.id &&
+                       mica_run_commands(run) != NULL && mica_run_state(run, Health)->now == 0 &&
+                       mica_run_user(run) == s && mica_query_count(mica_run_query(run, 0)) == 1;
+}
+static void let_system_ask(sweep *s) {
+    s->inside = ask_the_run;
+    mica_query_count(mica_query_of(s->w.world, mica_read(Position))); // brought up to date
+}
+static bool a_tick_runs(sweep *s) {
+    return mica_world_step(s->w.world, 2) == MICA_OK && s->inside_worked && mica_world_tick(s->w.world) == 2;
+}
+static void fail_the_run(sweep *s, mica_run *run) {
+    (void)s;
+    mica_run_fail(run, MICA_IO, "the disk is full");
+}
+static void let_system_fail(sweep *s) {
+    s->inside = fail_the_run;
+}
+static bool a_failing_tick_says_so(sweep *s) {
+    return mica_world_step(s->w.world, 1) == MICA_IO && strstr(mica_last_error(), "the disk is full") != NULL;
+}
+static bool a_schema_answers(sweep *s) {
+    mica_schema *schema = mica_schema_retain(mica_world_schema(s->w.world));
+    const mica_component id = mica_schema_find(schema, "Position");
+    const bool answers = id == ID(Position) && mica_schema_count(schema) > 8 &&
+                         strcmp(mica_schema_info(schema, id)->name, "Position") == 0;
+    mica_schema_release(schema);
+    return answers;
+}
+static void fill_map(sweep *s) {
+    const int32_t values[] = {3, 4};
+    s->key = mica_slot_map_insert(s->map, &values[0]);
+    mica_slot_map_insert(s->map, &values[1]);
+}
+static bool a_map_is_used_up(sweep *s) {
+    const bool found = *(int32_t *)mica_slot_map_find(s->map, s->key) == 3 && mica_slot_map_count(s->map) == 2 &&
+                       ((int32_t *)mica_slot_map_values(s->map))[1] == 4 &&
+                       mica_slot_map_key_at(s->map, 0).index == s->key.index;
+    const bool removed = mica_slot_map_remove(s->map, s->key) == MICA_OK && mica_slot_map_count(s->map) == 1;
+    mica_slot_map_clear(s->map);
+    const bool cleared = mica_slot_map_count(s->map) == 0;
+    mica_slot_map_destroy(s->map);
+    s->map = NULL;
+    return found && removed && cleared;
+}
+static bool systems_answer(sweep *s) {
+    mica_system_stats stats;
+    return strcmp(mica_stage_name(s->w.world, MICA_UPDATE), "update") == 0 &&
+           mica_system_find(s->w.world, "probe").id == s->system.id &&
+           mica_system_state(s->w.world, s->system) != NULL &&
+           mica_system_statistics(s->w.world, s->system, &stats) == MICA_OK && stats.run_count == 1;
+}
+static bool the_plan_is_told(sweep *s) {
+    mica_system systems[4];
+    char plan[256];
+    return mica_world_systems(s->w.world, systems, 4) == 1 && systems[0].id == s->system.id &&
+           mica_world_plan(s->w.world, plan, sizeof(plan)) > 0 && strstr(plan, "probe") != NULL;
+}
+static bool a_system_is_disabled(sweep *s) {
+    mica_system_stats stats;
+    return mica_system_enable(s->w.world, s->system, false) == MICA_OK && mica_world_step(s->w.world, 1) == MICA_OK &&
+           mica_system_statistics(s->w.world, s->system, &stats) == MICA_OK && stats.run_count == 1;
+}
+static bool a_system_is_removed(sweep *s) {
+    return mica_system_remove(s->w.world, s->system) == MICA_OK && mica_system_find(s->w.world, "probe").id == 0;
+}
+static bool poses_are_computed(sweep *s) {
+    mica_transform pose, back;
+    float matrix[16];
+    const mica_hook_context context = {.allocator = &s->w.world->store.values};
+    const bool constructed = mica_transform_construct(&pose, 1, &context) && pose.rotation[3] == 1;
+    pose.position[0] = 5;
+    mica_transform_matrix(&pose, matrix);
+    const bool there_and_back = mica_transform_from_matrix(matrix, &back) && back.position[0] == 5;
+    return constructed && there_and_back && mica_transform_world_of(s->w.world, s->child, matrix) == MICA_OK &&
+           matrix[15] == 1;
+}
+static bool a_world_answers(sweep *s) {
+    const mica_world *world = s->w.world;
+    return strcmp(mica_world_name(world), "world") == 0 && mica_world_entity_count(world) == 6 &&
+           mica_world_statistics(world).entity_count == 6 && mica_world_memory(world).total > 0 &&
+           mica_world_schema(world) != NULL && mica_world_tick(world) == 1 && mica_world_alpha(world) == 0 &&
+           mica_world_version(world) > 0 && mica_world_validate(s->w.world) == MICA_OK;
+}
+static bool a_world_is_cleared_and_trimmed(sweep *s) {
+    return mica_world_clear(s->w.world) == MICA_OK && mica_world_trim(s->w.world) == MICA_OK &&
+           mica_world_entity_count(s->w.world) == 0 && mica_world_statistics(s->w.world).table_count == 0;
+}
+static void fill_other(sweep *s) {
+    make_other(s);
+    const mica_entity parent = mica_spawn(s->other, mica_tag(Owned));
+    assert_true(made(mica_spawn(s->other, mica_tag(Owned), mica_value_of(mica_child_of, {parent}))));
+    mica_set_resource(s->other, Position, {1, 2, 3});
+}
+static bool another_world_ends(sweep *s) {
+    mica_world_destroy(s->other);
+    s->other = NULL;
+    return true;
+}
+
+static const sweep_operation needs_nothing[] = {
+    {"mica_child_count", children_are_found, NULL, false},
+    {"mica_commands_clear", a_buffer_is_cleared, apply_and_record_one, false},
+    {"mica_commands_count", a_buffer_tells, apply_and_record_one, false},
+    {"mica_commands_destroy", a_full_buffer_is_dropped, record_all_sorts, false},
+    {"mica_commands_resolve", a_placeholder_is_resolved, apply_all_sorts, false},
+    {"mica_commands_statistics", a_buffer_tells, apply_and_record_one, false},
+    {"mica_commands_world", a_buffer_tells, apply_and_record_one, false},
+    {"mica_delta_time", a_tick_runs, let_system_ask, false},
+    {"mica_entity_alive", values_are_read_and_written, NULL, false},
+    {"mica_entity_components", values_are_read_and_written, NULL, false},
+    {"mica_entity_destroy", a_parent_is_destroyed, NULL, false},
+    {"mica_entity_destroy_many", many_are_destroyed, NULL, false},
+    {"mica_entity_destroy_subtree", a_subtree_is_destroyed, NULL, false},
+    {"mica_entity_get", values_are_read_and_written, NULL, false},
+    {"mica_entity_get_write", values_are_read_and_written, NULL, false},
+    {"mica_entity_has", values_are_read_and_written, NULL, false},
+    {"mica_entity_has_all", values_are_read_and_written, NULL, false},
+    {"mica_entity_has_any", values_are_read_and_written, NULL, false},
+    {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
+    {"mica_error_clear", errors_are_told_and_forgotten, NULL, false},
+    {"mica_first_child", children_are_found, NULL, false},
+    {"mica_iter_next", a_known_query_is_walked, walk_once, false},
+    {"mica_iter_read_id", a_known_query_is_walked, walk_once, false},
+    {"mica_iter_write_id", a_known_query_is_walked, walk_once, false},
+    {"mica_last_child", children_are_found, NULL, false},
+    {"mica_last_error", errors_are_told_and_forgotten, NULL, false},
+    {"mica_last_result", errors_are_told_and_forgotten, NULL, false},
+    {"mica_memory_purpose_name", errors_are_told_and_forgotten, NULL, false},
+    {"mica_name_destruct", a_name_is_ended, NULL, false},
+    {"mica_name_of", names_are_read, NULL, false},
+    {"mica_next_sibling", children_are_found, NULL, false},
+    {"mica_parent", children_are_found, NULL, false},
+    {"mica_plugin_compare", hosts_are_compared, NULL, false},
+    {"mica_previous_sibling", children_are_found, NULL, false},
+    {"mica_query_contains", a_known_query_answers, NULL, false},
+    {"mica_query_release", a_known_query_answers, NULL, false},
+    {"mica_query_retain", a_known_query_answers, NULL, false},
+    {"mica_query_text", a_known_query_answers, NULL, false},
+    {"mica_resource_get", resources_are_used_and_removed, NULL, false},
+    {"mica_resource_get_write", resources_are_used_and_removed, NULL, false},
+    {"mica_resource_remove", resources_are_used_and_removed, NULL, false},
+    {"mica_resource_version", resources_are_used_and_removed, NULL, false},
+    {"mica_result_name", errors_are_told_and_forgotten, NULL, false},
+    {"mica_result_text", errors_are_told_and_forgotten, NULL, false},
+    {"mica_run_commands", a_tick_runs, let_system_ask, false},
+    {"mica_run_fail", a_failing_tick_says_so, let_system_fail, false},
+    {"mica_run_query", a_tick_runs, let_system_ask, false},
+    {"mica_run_stage", a_tick_runs, let_system_ask, false},
+    {"mica_run_state_of", a_tick_runs, let_system_ask, false},
+    {"mica_run_system", a_tick_runs, let_system_ask, false},
+    {"mica_run_tick", a_tick_runs, let_system_ask, false},
+    {"mica_run_user", a_tick_runs, let_system_ask, false},
+    {"mica_run_world", a_tick_runs, let_system_ask, false},
+    {"mica_schema_count", a_schema_answers, NULL, false},
+    {"mica_schema_find", a_schema_answers, NULL, false},
+    {"mica_schema_info", a_schema_answers, NULL, false},
+    {"mica_schema_release", a_schema_answers, NULL, false},
+    {"mica_schema_retain", a_schema_answers, NULL, false},
+    {"mica_slot_map_clear", a_map_is_used_up, fill_map, false},
+    {"mica_slot_map_count", a_map_is_used_up, fill_map, false},
+    {"mica_slot_map_destroy", a_map_is_used_up, fill_map, false},
+    {"mica_slot_map_find", a_map_is_used_up, fill_map, false},
+    {"mica_slot_map_key_at", a_map_is_used_up, fill_map, false},
+    {"mica_slot_map_remove", a_map_is_used_up, fill_map, false},
+    {"mica_slot_map_values", a_map_is_used_up, fill_map, false},
+    {"mica_stage_name", systems_answer, NULL, false},
+    {"mica_system_enable", a_system_is_disabled, NULL, false},
+    {"mica_system_find", systems_answer, NULL, false},
+    {"mica_system_remove", a_system_is_removed, NULL, false},
+    {"mica_system_state", systems_answer, NULL, false},
+    {"mica_system_statistics", systems_answer, NULL, false},
+    {"mica_transform_construct", poses_are_computed, NULL, false},
+    {"mica_transform_from_matrix", poses_are_computed, NULL, false},
+    {"mica_transform_matrix", poses_are_computed, NULL, false},
+    {"mica_transform_world_of", poses_are_computed, NULL, false},
+    {"mica_version", errors_are_told_and_forgotten, NULL, false},
+    {"mica_world_alpha", a_world_answers, NULL, false},
+    {"mica_world_clear", a_world_is_cleared_and_trimmed, NULL, false},
+    {"mica_world_destroy", another_world_ends, fill_other, false},
+    {"mica_world_entity_count", a_world_answers, NULL, false},
+    {"mica_world_memory", a_world_answers, NULL, false},
+    {"mica_world_name", a_world_answers, NULL, false},
+    {"mica_world_plan", the_plan_is_told, NULL, false},
+    {"mica_world_schema", a_world_answers, NULL, false},
+    {"mica_world_statistics", a_world_answers, NULL, false},
+    {"mica_world_systems", the_plan_is_told, NULL, false},
+    {"mica_world_tick", a_world_answers, NULL, false},
+    {"mica_world_trim", a_world_is_cleared_and_trimmed, NULL, false},
+    {"mica_world_validate", a_world_answers, NULL, false},
+    {"mica_world_version", a_world_answers, NULL, false},
+};
+
+static void the_rest_works_without_any_memory(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof(needs_nothing) / sizeof(needs_nothing[0]); i++) {
+        sweep s;
+        begin(&s);
+        if (needs_nothing[i].prepare != NULL) {
+            needs_nothing[i].prepare(&s);
+        }
+        test_allocator_fail_from(&s.w.allocator, 1);
+        const bool worked = needs_nothing[i].run(&s);
+        test_allocator_fail_stop(&s.w.allocator);
+        if (!worked) {
+            fail_msg("%s does not work without memory: %s", needs_nothing[i].name, mica_last_error());
+        }
+        assert_valid(s.w.world);
+        end(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_without_memory_change_nothing_and_work_afterwards),
+        cmocka_unit_test(the_rest_works_without_any_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
