@@ -22,7 +22,6 @@ enum {
     BLOCK_HEAD_SIZE = UNIT - HEAD_SIZE,
     ALIGNMENT_MOST = 4096,
     BLOCK_UNITS = MI_REGION_BLOCK_SIZE / UNIT - 1,
-    FIRST_BLOCK_UNITS = MI_REGION_FIRST_BLOCK_SIZE / UNIT - 1,
     CLASS_BITS = 4, // each power of two is split in 16
     CLASS_COUNT = 1 << CLASS_BITS,
     ROW_COUNT = 12 // the first: sizes below 16 units, a class for each; the last: from half a block
@@ -260,6 +259,16 @@ void mi_region_destroy(mi_region *region) {
     mi_heap_release(region->heap, region->purpose, region, sizeof(*region), _Alignof(mi_region));
 }
 
+// Units of the next block, which must hold a piece of `unit_count`: about as much as all blocks together have.
+static uint32_t next_block_units(const mi_region *region, uint32_t unit_count) {
+    size_t byte_size = MI_REGION_FIRST_BLOCK_SIZE;
+    while (byte_size < MI_REGION_BLOCK_SIZE &&
+           (byte_size / UNIT - 1 < unit_count || byte_size * 2 <= region->block_bytes)) {
+        byte_size *= 2;
+    }
+    return (uint32_t)(byte_size / UNIT - 1);
+}
+
 void *mi_region_take(mi_region *region, size_t byte_size, size_t alignment) {
     MI_ASSERT(alignment >= UNIT && alignment <= ALIGNMENT_MOST && (alignment & (alignment - 1)) == 0);
     if (byte_size == 0 || byte_size > PTRDIFF_MAX - 2 * ALIGNMENT_MOST || byte_size / UNIT >= INT32_MAX) {
@@ -273,8 +282,7 @@ void *mi_region_take(mi_region *region, size_t byte_size, size_t alignment) {
     } else if ((found = find_piece(region, unit_count + slack)) != NULL) {
         unlink_piece(region, found);
     } else {
-        const bool is_small = region->blocks == NULL && unit_count + slack <= FIRST_BLOCK_UNITS;
-        found = make_block(region, 0, is_small ? FIRST_BLOCK_UNITS : BLOCK_UNITS, false);
+        found = make_block(region, 0, next_block_units(region, unit_count + slack), false);
     }
     if (found == NULL) {
         return NULL;

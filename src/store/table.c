@@ -57,16 +57,16 @@ size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offse
 }
 
 // The largest power of two of rows that fits a full chunk.
-static uint32_t full_shift_of(size_t row_size) {
+static uint32_t full_shift_of(const mi_table *table) {
     uint32_t shift = 0;
-    while (shift < MI_ROW_BITS && row_size << (shift + 1) <= MI_CHUNK_BYTES) {
+    while (shift < MI_ROW_BITS && mi_table_chunk_size(table, shift + 1) <= MI_CHUNK_BYTES &&
+           mi_table_chunk_size(table, shift + 1) != 0) {
         shift++;
     }
     return shift;
 }
 
 static void fill_columns(mi_table *table, const mica_schema *schema) {
-    size_t row_size = sizeof(mica_entity);
     table->moves_bytes = true;
     table->chunk_align = MI_COLUMN_ALIGN;
     for (uint32_t i = 0; i < table->component_count; i++) {
@@ -85,10 +85,9 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
         if (type->info.align > table->chunk_align) {
             table->chunk_align = type->info.align;
         }
-        row_size += type->info.size;
     }
     table->is_plain = table->moves_bytes && !table->has_destruct && !table->can_fail;
-    table->full_shift = (uint8_t)full_shift_of(row_size);
+    table->full_shift = (uint8_t)full_shift_of(table);
 }
 
 static void sort_by_name(mi_table *table, const mica_schema *schema) {

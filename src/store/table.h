@@ -73,8 +73,8 @@ typedef struct mi_table {
     size_t allocation_size; // of this struct with its arrays
 } mi_table;
 
-// A full chunk has at most this many bytes of rows.
-#define MI_CHUNK_BYTES ((size_t)128 << 10)
+// A full chunk has at most this many bytes: what fits 16 times into a region's block, near 128 KiB.
+#define MI_CHUNK_BYTES (MI_REGION_BLOCK_SIZE / 16 - 2 * MI_COLUMN_ALIGN)
 // A table's first chunk has 1 << MI_FIRST_SHIFT rows.
 #define MI_FIRST_SHIFT 3u
 
