@@ -167,7 +167,9 @@ mica_result mi_fail_with(const mica_log_handler *log, mica_result code, const ch
 }
 
 mica_result mi_fail_memory(const mica_log_handler *log, const char *call, size_t byte_size) {
-    return mi_fail(log, MICA_OUT_OF_MEMORY, call, "out of memory, {} bytes were asked for", MI_UINT(byte_size));
+    return byte_size == 0
+               ? mi_fail_plain(log, MICA_OUT_OF_MEMORY, call, "out of memory")
+               : mi_fail(log, MICA_OUT_OF_MEMORY, call, "out of memory, {} bytes were asked for", MI_UINT(byte_size));
 }
 
 void mi_log(const mica_log_handler *log, mica_log_level level, const char *pattern, ...) {

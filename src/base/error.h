@@ -55,5 +55,5 @@ void mi_log(const mica_log_handler *log, mica_log_level level, const char *patte
 #endif
     ;
 
-// Out of memory, said without allocating. Returns MICA_OUT_OF_MEMORY.
+// Out of memory, said without allocating; `byte_size` 0: not known how much. Returns MICA_OUT_OF_MEMORY.
 mica_result mi_fail_memory(const mica_log_handler *log, const char *call, size_t byte_size);

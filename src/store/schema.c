@@ -411,6 +411,12 @@ static bool draft_all(type_batch *batch, mica_type *descriptor) {
         const draft current = batch->drafts.data[i];
         const uint32_t count = count_required(current.descriptor);
         for (uint32_t k = 0; k < count; k++) {
+            const mica_type *required = current.descriptor->traits.required[k];
+            if (required->traits.hooks.attach != NULL) {
+                return mi_refuse(batch->refusal, MICA_BAD_TYPE,
+                                 "\"{}\" requires \"{}\", which is a relation: nothing says whom to link to",
+                                 MI_TEXT(current.descriptor->name), MI_TEXT(required->name)) == MICA_OK;
+            }
             const mica_component id = draft_type(batch, current.descriptor->traits.required[k]);
             if (id == 0) {
                 return false;

@@ -13,6 +13,8 @@
 
 #include "support/test_allocator.h"
 
+#include <mica/hierarchy.h>
+
 MICA_STRUCT(Position, { float x, y, z; });
 MICA_STRUCT(Velocity, { float x, y, z; });
 MICA_STRUCT(Target, { mica_entity who; });
@@ -826,10 +828,22 @@ static void the_log_handler_is_called_without_the_lock(void **state) {
     mica_schema_release(schema);
 }
 
+// Nothing says whom an entity that gets a required relation would be linked to.
+static void a_relation_is_not_required(void **state) {
+    fixture *f = *state;
+    static mica_type follower = {.name = "Follower", .size = 4, .align = 4};
+    follower.traits.required[0] = mica_type_of(mica_child_of);
+    assert_int_equal(mica_schema_register(f->schema, &follower), 0);
+    assert_int_equal(mica_last_result(), MICA_BAD_TYPE);
+    assert_non_null(strstr(mica_last_error(), "\"Follower\" requires \"ChildOf\""));
+    assert_int_equal(mica_schema_count(f->schema), 0);
+}
+
 #define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        CASE(a_relation_is_not_required),
         CASE(ids_are_dense_and_in_order_of_registration),
         CASE(a_type_is_found_by_its_name),
         CASE(info_says_what_was_declared),
