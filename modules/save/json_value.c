@@ -1,7 +1,8 @@
 // Values of reflected types to JSON and back.
 //
-// Both directions walk the fields of the schema; a struct inside a struct is the only recursion, and its depth is that
-// of C declarations. Numbers are checked against the width of their field: nothing is cut in silence.
+// Both directions walk the fields of the schema; a struct inside a struct is the only recursion, and its depth has a
+// limit that no declaration comes near. Numbers are checked against the width of their field: nothing is cut in
+// silence.
 #include "json_value.h"
 
 #include "save_memory.h"
@@ -158,6 +159,7 @@ static json_t *enum_to_json(const mica_schema *schema, mica_component type, cons
     return is_signed ? json_integer(number) : natural_to_json((uint64_t)number);
 }
 
+// NOLINTBEGIN(misc-no-recursion): a struct in a struct, at most MI_NESTING_LIMIT deep
 static json_t *element_to_json(const mi_value_writer *writer, const mica_field *field, const uint8_t *bytes) {
     mica_entity entity;
     switch (field->kind) {
@@ -240,20 +242,29 @@ json_t *mi_value_to_json(const mi_value_writer *writer, mica_component type, con
     return object;
 }
 
-bool mi_type_has_doubles(const mica_schema *schema, mica_component type, bool *has) {
+static mica_result look_at_type(const mica_schema *schema, mica_component type, int32_t depth, bool *has_doubles) {
     int32_t count = 0;
     const mica_field *fields = NULL;
-    *has = false;
-    if (mica_schema_info(schema, type)->kind == MICA_KIND_STRUCT && !find_fields(schema, type, &fields, &count)) {
-        return false;
+    if (depth > MI_NESTING_LIMIT) {
+        return MICA_LIMIT;
     }
-    for (int32_t i = 0; !*has && i < count; i++) {
-        *has = fields[i].kind == MICA_FIELD_FLOAT && fields[i].size == sizeof(double);
-        if (fields[i].kind == MICA_FIELD_STRUCT && !mi_type_has_doubles(schema, fields[i].type, has)) {
-            return false;
+    if (mica_schema_info(schema, type)->kind == MICA_KIND_STRUCT && !find_fields(schema, type, &fields, &count)) {
+        return MICA_OUT_OF_MEMORY;
+    }
+    mica_result result = MICA_OK;
+    for (int32_t i = 0; result == MICA_OK && i < count; i++) {
+        *has_doubles = *has_doubles || (fields[i].kind == MICA_FIELD_FLOAT && fields[i].size == sizeof(double));
+        if (fields[i].kind == MICA_FIELD_STRUCT) {
+            result = look_at_type(schema, fields[i].type, depth + 1, has_doubles);
         }
     }
-    return true;
+    return result;
+}
+// NOLINTEND(misc-no-recursion)
+
+mica_result mi_type_look_at(const mica_schema *schema, mica_component type, bool *has_doubles) {
+    *has_doubles = false;
+    return look_at_type(schema, type, 1, has_doubles);
 }
 
 // Places
@@ -426,6 +437,7 @@ static mica_result enum_from_json(mi_value_reader *reader, mica_component type, 
                           reader->place.text, mica_schema_info(reader->schema, type)->name);
 }
 
+// NOLINTBEGIN(misc-no-recursion): a struct in a struct, at most MI_NESTING_LIMIT deep
 static mica_result struct_from_json(mi_value_reader *reader, mica_component type, json_t *json, uint8_t *value,
                                     size_t offset);
 
@@ -540,6 +552,11 @@ static mica_result struct_from_json(mi_value_reader *reader, mica_component type
     if (fields == NULL) {
         return bytes_from_json(reader, mica_schema_info(reader->schema, type), json, value + offset);
     }
+    if (reader->depth >= MI_NESTING_LIMIT) {
+        return mi_save_refuse(reader->report, MICA_LIMIT, "%s: structs in structs deeper than %d", reader->place.text,
+                              MI_NESTING_LIMIT);
+    }
+    reader->depth++;
     const char *name = NULL;
     json_t *member = NULL;
     json_object_foreach(json, name, member) {
@@ -553,10 +570,13 @@ static mica_result struct_from_json(mi_value_reader *reader, mica_component type
         }
         mi_place_cut(&reader->place, before);
     }
+    reader->depth--;
     return MICA_OK;
 }
+// NOLINTEND(misc-no-recursion)
 
 mica_result mi_value_from_json(mi_value_reader *reader, mica_component type, json_t *json, void *value) {
+    reader->depth = 0;
     const mica_component_info *info = mica_schema_info(reader->schema, type);
     if (info->kind == MICA_KIND_TAG) {
         return json_is_object(json) && json_object_size(json) == 0 ? MICA_OK : refuse(reader, "{} for a tag");

@@ -16,6 +16,9 @@
 
 #include <jansson.h>
 
+// How deep structs may stand in structs.
+enum { MI_NESTING_LIMIT = 64 };
+
 // The id of an entity in the file; -1: it has none.
 typedef int64_t (*mi_entity_id_function)(void *user, mica_entity entity);
 
@@ -25,14 +28,15 @@ typedef struct mi_value_writer {
     void *user;
 } mi_value_writer;
 
-// A new reference to the JSON of a value; NULL: out of memory.
+// A new reference to the JSON of a value, whose type was looked at by mi_type_look_at; NULL: out of memory.
 json_t *mi_value_to_json(const mi_value_writer *writer, mica_component type, const void *value);
 
 // Whether a text is UTF-8, which strings of JSON must be.
 bool mi_text_is_utf8(const char *text, size_t length);
 
-// Whether the type has a `double` somewhere inside, into `has`. False: out of memory.
-bool mi_type_has_doubles(const mica_schema *schema, mica_component type, bool *has);
+// Looks at a type before its values are written: whether it has a `double` somewhere inside. MICA_LIMIT: its structs
+// are nested too deep; MICA_OUT_OF_MEMORY.
+mica_result mi_type_look_at(const mica_schema *schema, mica_component type, bool *has_doubles);
 
 // An entity field that was read: what it names is not known before all entities are made.
 typedef struct mi_entity_field {
@@ -55,6 +59,7 @@ typedef struct mi_value_reader {
     const mica_schema *schema;
     mi_save_report *report;
     mi_json_place place;
+    int32_t depth; // of structs in structs
     // Called for every entity field that is not null; false: out of memory.
     bool (*entity_field)(void *user, const mi_entity_field *field);
     void *user;

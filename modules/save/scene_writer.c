@@ -161,8 +161,11 @@ static mica_result look_at_type(mica_scene_writer *writer, mica_component id) {
                             info->name);
     }
     bool has_doubles = false;
-    if (!mi_type_has_doubles(writer->schema, id, &has_doubles)) {
-        return mi_save_refuse_memory(&writer->report);
+    const mica_result result = mi_type_look_at(writer->schema, id, &has_doubles);
+    if (result != MICA_OK) {
+        return result == MICA_LIMIT ? mi_save_refuse(&writer->report, result, "%s: structs in structs deeper than %d",
+                                                     info->name, MI_NESTING_LIMIT)
+                                    : mi_save_refuse_memory(&writer->report);
     }
     writer->state[id] = has_doubles ? TYPE_WRITTEN_DOUBLE : TYPE_WRITTEN;
     return MICA_OK;

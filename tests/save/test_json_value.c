@@ -85,7 +85,7 @@ static bool take_entity_field(void *user, const mi_entity_field *field) {
 
 static bool has_doubles(mica_component type) {
     bool has = false;
-    assert_true(mi_type_has_doubles(schema, type, &has));
+    assert_int_equal(mi_type_look_at(schema, type, &has), MICA_OK);
     return has;
 }
 
@@ -413,6 +413,45 @@ static void doubles_are_found_inside_structs(void **state) {
     assert_false(has_doubles(known(mica_type_of(scene_opaque))));
 }
 
+// A chain of structs, each with the one before it as its only member.
+static mica_component nest(int32_t depth) {
+    char name[16] = "Nest0";
+    char fields[40];
+    mica_component id = 0;
+    for (int32_t i = 0; i < depth; i++) {
+        mica_type type = {.name = name, .fields = "{ double x; }", .size = 8, .align = 8, .kind = MICA_KIND_STRUCT};
+        if (i > 0) {
+            (void)snprintf(fields, sizeof(fields), "{ %s x; }", name);
+            (void)snprintf(name, sizeof(name), "Nest%d", i);
+            type.fields = fields;
+        }
+        id = known(&type);
+    }
+    return id;
+}
+
+static void structs_are_nested_to_a_limit(void **state) {
+    (void)state;
+    const mica_component deepest = nest(MI_NESTING_LIMIT);
+    const double value = 0.1;
+    double read = 0;
+    assert_true(has_doubles(deepest));
+    round_trip(deepest, &value, &read);
+    assert_true(read == value);
+
+    const mica_component deeper = nest(MI_NESTING_LIMIT + 1);
+    bool has = false;
+    assert_int_equal(mi_type_look_at(schema, deeper, &has), MICA_LIMIT);
+    const mi_value_writer writer = {.schema = schema, .entity_id = index_as_id};
+    json_t *inner = mi_value_to_json(&writer, deepest, &value);
+    json_t *outer = json_pack("{s: o}", "x", inner);
+    char *text = json_dumps(outer, 0);
+    json_decref(outer);
+    assert_int_equal(read_text(deeper, text, &read), MICA_LIMIT);
+    assert_contains(report.text, "structs in structs deeper than 64");
+    free(text);
+}
+
 static void a_long_place_is_cut_between_characters(void **state) {
     (void)state;
     mi_json_place place = {.length = 0};
@@ -453,6 +492,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(types_without_fields_are_bytes, begin, end),
         cmocka_unit_test_setup_teardown(tags_are_empty_objects, begin, end),
         cmocka_unit_test_setup_teardown(doubles_are_found_inside_structs, begin, end),
+        cmocka_unit_test_setup_teardown(structs_are_nested_to_a_limit, begin, end),
         cmocka_unit_test_setup_teardown(a_long_place_is_cut_between_characters, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
