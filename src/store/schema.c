@@ -415,7 +415,7 @@ static bool draft_all(type_batch *batch, mica_type *descriptor) {
             if (required->traits.hooks.attach != NULL) {
                 return mi_refuse(batch->refusal, MICA_BAD_TYPE,
                                  "\"{}\" requires \"{}\", which is a relation: nothing says whom to link to",
-                                 MI_TEXT(current.descriptor->name), MI_TEXT(required->name)) == MICA_OK;
+                                 MI_TEXT(current.descriptor->name), MI_TEXT(required->name));
             }
             const mica_component id = draft_type(batch, current.descriptor->traits.required[k]);
             if (id == 0) {
