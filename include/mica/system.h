@@ -143,7 +143,7 @@ MICA_API int32_t mica_world_systems(mica_world *world, mica_system *systems, int
 
 /// The plan of the next tick (inside a system: of the running one) as text, a line a stage, system and barrier, closed
 /// by zero, cut to `capacity` bytes; returns the length without the cut. Empty if there are no systems, or with
-/// `MICA_OUT_OF_MEMORY`. `text` may be NULL if `capacity` is 0. O(systems).
+/// `MICA_OUT_OF_MEMORY`. A `text` of NULL gives the length alone. O(systems).
 ///
 ///     stage update
 ///       move
@@ -152,7 +152,8 @@ MICA_API int32_t mica_world_systems(mica_world *world, mica_system *systems, int
 ///       barrier
 MICA_API size_t mica_world_plan(mica_world *world, char *text, size_t capacity);
 
-// Inside a system: in its start, run and stop functions, on the `run` they were called with. O(1) each.
+// Inside a system: in its start, run and stop functions, on the `run` they were called with. O(1) each. No run gives
+// NULL, 0, or -1 for a stage: `MICA_INVALID`.
 
 /// The world of the system. Its structural verbs are refused with `MICA_LOCKED` in the run function unless the system
 /// is exclusive, and so is `mica_world_step`. Other worlds may be used, and stepped.
@@ -186,7 +187,7 @@ MICA_API mica_query *mica_run_query(mica_run *run, int32_t number);
 
 /// Ends the tick with an error once this function returns: systems after this one do not run, commands not yet applied
 /// are dropped, the tick does not count; what barriers applied stays. `code` is not `MICA_OK` (taken as `MICA_FAILED`,
-/// as are numbers that are no code); `text` is copied, up to 511 bytes of it. The first failure of a tick counts. In a
+/// as are numbers that are no code); `text` is copied, up to 255 bytes of it. The first failure of a tick counts. In a
 /// stop function: drops what it recorded and sends the text to the log.
 MICA_API void mica_run_fail(mica_run *run, mica_result code, const char *text);
 

@@ -50,15 +50,16 @@ MICA_API mica_system mica_transform_system_add(mica_world *world);
 
 /// The world matrix of one entity from the local poses of it and its ancestors, without looking at what was resolved.
 /// Computed in double precision: it may differ from the resolved one in the last bits. Refuses: `MICA_STALE`,
-/// `MICA_ABSENT` (no transform). O(depth).
+/// `MICA_ABSENT` (no transform), `MICA_INVALID` (no `matrix`). O(depth).
 MICA_API mica_result mica_transform_world_of(const mica_world *world, mica_entity entity, float matrix[16]);
 
-/// The matrix of a pose. O(1), any thread.
+/// The matrix of a pose; where either is missing, `MICA_INVALID` and nothing. O(1), any thread.
 MICA_API void mica_transform_matrix(const mica_transform *transform, float matrix[16]);
 
 /// The pose nearest to a matrix (least sum of squared differences): exact but for rounding, unless the matrix shears or
 /// projects. A mirroring gives a negative scale along x; a matrix that is not finite gives identity. Returns whether
-/// the pose gives the matrix again, to 1e-4 of the largest element of its left upper 3x3 part. O(1), any thread.
+/// the pose gives the matrix again, to 1e-4 of the largest element of its left upper 3x3 part; false: `MICA_INVALID` if
+/// either is missing. O(1), any thread.
 MICA_API bool mica_transform_from_matrix(const float matrix[16], mica_transform *transform);
 
 MICA_END

@@ -171,39 +171,49 @@ mica_result mica_world_step(mica_world *world, float delta_seconds) {
 
 // Inside a system
 
+static bool is_run(const mica_run *run, const char *call) {
+    if (MICA_UNLIKELY(run == NULL)) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs the run that the system was called with");
+    }
+    return run != NULL;
+}
+
 mica_world *mica_run_world(const mica_run *run) {
-    return run->world;
+    return is_run(run, __func__) ? run->world : NULL;
 }
 
 float mica_delta_time(const mica_run *run) {
-    return run->delta_seconds;
+    return is_run(run, __func__) ? run->delta_seconds : 0;
 }
 
 uint64_t mica_run_tick(const mica_run *run) {
-    return run->tick;
+    return is_run(run, __func__) ? run->tick : 0;
 }
 
 mica_stage mica_run_stage(const mica_run *run) {
-    return run->stage;
+    return is_run(run, __func__) ? run->stage : -1;
 }
 
 mica_system mica_run_system(const mica_run *run) {
-    return (mica_system){run->system->id};
+    return (mica_system){is_run(run, __func__) ? run->system->id : 0};
 }
 
 mica_commands *mica_run_commands(mica_run *run) {
-    return run->system->commands;
+    return is_run(run, __func__) ? run->system->commands : NULL;
 }
 
 void *mica_run_state_of(mica_run *run) {
-    return run->system->state;
+    return is_run(run, __func__) ? run->system->state : NULL;
 }
 
 void *mica_run_user(const mica_run *run) {
-    return run->system->user;
+    return is_run(run, __func__) ? run->system->user : NULL;
 }
 
 mica_iter mica_run_begin(mica_run *run) {
+    if (!is_run(run, __func__)) {
+        return (mica_iter){0};
+    }
     if (run->system->query == NULL) {
         mi_fail(&run->world->log, MICA_INVALID, __func__, "system \"{}\" has no query",
                 MI_TEXT(run->system->order.name));
@@ -213,9 +223,13 @@ mica_iter mica_run_begin(mica_run *run) {
 }
 
 mica_query *mica_run_query(mica_run *run, int32_t number) {
+    if (!is_run(run, __func__)) {
+        return NULL;
+    }
     const mi_system *system = run->system;
     if (number < 0 || (uint32_t)number >= system->query_count) {
-        mi_fail(&run->world->log, MICA_INVALID, __func__, "system \"{}\" has no further query {}, but {} of them",
+        mi_fail(&run->world->log, MICA_INVALID, __func__,
+                "system \"{}\" has no further query number {}: it has {} of them, numbered from 0",
                 MI_TEXT(system->order.name), MI_INT(number), MI_UINT(system->query_count));
         return NULL;
     }
@@ -223,5 +237,7 @@ mica_query *mica_run_query(mica_run *run, int32_t number) {
 }
 
 void mica_run_fail(mica_run *run, mica_result code, const char *text) {
-    fail(run->failure, run->system, run->stage, code, text);
+    if (is_run(run, __func__)) {
+        fail(run->failure, run->system, run->stage, code, text);
+    }
 }

@@ -356,7 +356,7 @@ static void write_line(plan_text *out, const char *before, const char *name, con
 }
 
 size_t mica_world_plan(mica_world *world, char *text, size_t capacity) {
-    plan_text out = {text, capacity, 0};
+    plan_text out = {text, text == NULL ? 0 : capacity, 0};
     mi_systems *systems = mi_systems_find(world);
     if (systems != NULL && (systems->ticking || mi_systems_prepare(systems, __func__) == MICA_OK)) {
         mica_stage stage = -1;
@@ -375,7 +375,7 @@ size_t mica_world_plan(mica_world *world, char *text, size_t capacity) {
             }
         }
     }
-    if (capacity > 0) {
+    if (out.capacity > 0) {
         text[out.length < capacity ? out.length : capacity - 1] = 0;
     }
     return out.length;

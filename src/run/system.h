@@ -33,7 +33,7 @@ typedef struct mi_failure {
     mica_result code; // MICA_OK: it does not
     mica_stage stage;
     char system[96]; // names and texts are copied: the system may be gone when the failure is said
-    char text[512];
+    char text[256];  // what a sentence has room for beside the names
 } mi_failure;
 
 typedef enum mi_plan_age {

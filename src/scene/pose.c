@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#include "base/error.h"
+
 enum { SWEEP_LIMIT = 32, ALTERNATION_LIMIT = 64 };
 
 // A pose counts as exact if no element of its matrix is further off than this, in units of the largest.
@@ -275,6 +277,10 @@ static bool pose_from_matrix(const mi_matrix *of, mica_transform *pose) {
 }
 
 bool mica_transform_from_matrix(const float matrix[16], mica_transform *transform) {
+    if (matrix == NULL || transform == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a matrix and a place for its transform");
+        return false;
+    }
     mi_matrix of;
     for (int32_t i = 0; i < 16; i++) {
         of.m[i] = matrix[i];

@@ -21,7 +21,8 @@ bool mica_transform_construct(void *values, int32_t count, const mica_hook_conte
     return true;
 }
 
-void mica_transform_matrix(const mica_transform *transform, float matrix[16]) {
+// The matrix of a pose that is there.
+static void pose_matrix(const mica_transform *transform, float matrix[16]) {
     const float x = transform->rotation[0];
     const float y = transform->rotation[1];
     const float z = transform->rotation[2];
@@ -45,15 +46,23 @@ void mica_transform_matrix(const mica_transform *transform, float matrix[16]) {
     matrix[15] = 1;
 }
 
+void mica_transform_matrix(const mica_transform *transform, float matrix[16]) {
+    if (transform == NULL || matrix == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a transform and a place for its matrix");
+        return;
+    }
+    pose_matrix(transform, matrix);
+}
+
 // The matrix of a pose under `parent` (NULL: identity).
 static void resolve_pose(const mica_world_transform *parent, const mica_transform *pose, mica_world_transform *to) {
     if (parent == NULL) {
-        mica_transform_matrix(pose, to->m);
+        pose_matrix(pose, to->m);
         return;
     }
     const float *a = parent->m;
     float b[16];
-    mica_transform_matrix(pose, b);
+    pose_matrix(pose, b);
     for (int32_t i = 0; i < 4; i++) {
         for (int32_t row = 0; row < 3; row++) {
             const float sum = a[row] * b[i * 4] + a[4 + row] * b[i * 4 + 1] + a[8 + row] * b[i * 4 + 2];
@@ -149,6 +158,9 @@ mica_result mica_transform_world_of(const mica_world *world, mica_entity entity,
     if (result != MICA_OK) {
         return result;
     }
+    if (matrix == NULL) {
+        return mi_fail_plain(&world->log, MICA_INVALID, call, "needs a place for the matrix");
+    }
     void *column = NULL;
     if (pose_of(world, pose_component(world), mica_entity_index(entity), &column) == NULL) {
         return mi_fail(&world->log, MICA_ABSENT, call, "{} has no Transform", MI_ENTITY(entity));
@@ -194,7 +206,7 @@ static void resolve_table(const resolve_pass *pass, const mi_table *table) {
             (mica_world_transform *)(void *)mi_table_column(table, base, pass->world_transform);
         for (uint32_t row = 0; row < count; row++) {
             if (!has_parents || is_root_row(pass, table, first | row)) {
-                mica_transform_matrix(&poses[row], matrices[row].m);
+                pose_matrix(&poses[row], matrices[row].m);
             }
         }
         mi_column_mark(matrices, store->version);

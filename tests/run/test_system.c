@@ -227,6 +227,7 @@ static void the_plan_can_be_read(void **state) {
     assert_string_equal(cut, "stage fir");
     assert_int_equal(cut[10], 'x');
     assert_int_equal(mica_world_plan(world, NULL, 0), strlen(expected));
+    assert_int_equal(mica_world_plan(world, NULL, 10), strlen(expected));
 }
 
 // Who sees which commands
@@ -580,6 +581,38 @@ static void types_registered_after_churn_work_in_systems(void **state) {
     assert_string_equal(take_notes(), "walked=1");
 }
 
+static void assert_no_run(const char *call) {
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_non_null(strstr(mica_last_error(), call));
+    mica_error_clear();
+}
+
+static void no_run_is_refused(void **state) {
+    (void)state;
+    assert_null(mica_run_world(NULL));
+    assert_no_run("mica_run_world");
+    assert_true(mica_delta_time(NULL) == 0);
+    assert_no_run("mica_delta_time");
+    assert_int_equal(mica_run_tick(NULL), 0);
+    assert_no_run("mica_run_tick");
+    assert_int_equal(mica_run_stage(NULL), -1);
+    assert_no_run("mica_run_stage");
+    assert_int_equal(mica_run_system(NULL).id, 0);
+    assert_no_run("mica_run_system");
+    assert_null(mica_run_commands(NULL));
+    assert_no_run("mica_run_commands");
+    assert_null(mica_run_state_of(NULL));
+    assert_no_run("mica_run_state_of");
+    assert_null(mica_run_user(NULL));
+    assert_no_run("mica_run_user");
+    assert_null(mica_run_query(NULL, 0));
+    assert_no_run("mica_run_query");
+    assert_false(mica_run_begin(NULL).open);
+    assert_no_run("mica_run_begin");
+    mica_run_fail(NULL, MICA_FAILED, "nobody");
+    assert_no_run("mica_run_fail");
+}
+
 // Failing
 
 static void fail_always(mica_run *run) {
@@ -631,18 +664,19 @@ static void a_failure_without_a_code_has_one_all_the_same(void **state) {
 
 static void fail_at_length(mica_run *run) {
     char text[400];
-    memset(text, 'x', 250);
-    snprintf(text + 250, sizeof(text) - 250, "the end");
+    memset(text, 'x', 248);
+    snprintf(text + 248, sizeof(text) - 248, "the end, and what there is no room for");
     mica_run_fail(run, MICA_FAILED, text);
 }
 
-static void a_long_text_of_a_failure_is_said_whole(void **state) {
+static void the_first_255_bytes_of_a_failure_are_said(void **state) {
     (void)state;
     add(&(mica_system_def){.name = "fails", .run = fail_at_length});
     assert_int_equal(mica_world_step(world, 0), MICA_FAILED);
     const char *text = strstr(mica_last_error(), "tick 0: ");
     assert_non_null(text);
-    assert_int_equal(strlen(text), strlen("tick 0: ") + 250 + strlen("the end"));
+    assert_int_equal(strlen(text), strlen("tick 0: ") + 248 + strlen("the end"));
+    assert_string_equal(text + strlen("tick 0: ") + 248, "the end");
 }
 
 static void fail_if_asked(mica_run *run) {
@@ -1406,13 +1440,14 @@ int main(void) {
         CASE(another_world_may_be_stepped_inside_a_system),
         CASE(a_walk_left_open_fails_the_system_and_locks_nothing),
         CASE(further_queries_are_numbered_from_zero),
+        CASE(no_run_is_refused),
         CASE(queries_of_systems_outlive_trimming),
         CASE(removing_a_system_gives_its_queries_back),
         CASE(sets_of_components_that_come_up_later_are_reached),
         CASE(types_registered_after_churn_work_in_systems),
         CASE(a_failure_ends_the_tick_and_drops_what_was_not_applied),
         CASE(a_failure_without_a_code_has_one_all_the_same),
-        CASE(a_long_text_of_a_failure_is_said_whole),
+        CASE(the_first_255_bytes_of_a_failure_are_said),
         CASE(a_start_that_fails_is_called_again_in_the_next_tick),
         CASE(a_system_that_never_started_is_not_stopped),
         CASE(stop_functions_run_in_reverse_order_of_start_with_the_world_whole),

@@ -775,6 +775,21 @@ static void misuse_is_refused(void **state) {
     assert_int_equal(mica_transform_world_of(world, bare, matrix), MICA_STALE);
     assert_int_equal(mica_transform_resolve(NULL), MICA_INVALID);
     assert_int_equal(mica_transform_resolve(world), MICA_OK);
+    mica_transform pose = MICA_TRANSFORM_IDENTITY;
+    const mica_entity posed = mica_spawn(world, mica_tag(mica_transform));
+    assert_int_equal(mica_transform_world_of(world, posed, NULL), MICA_INVALID);
+    mica_error_clear();
+    mica_transform_matrix(NULL, matrix);
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    mica_error_clear();
+    mica_transform_matrix(&pose, NULL);
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    mica_error_clear();
+    assert_false(mica_transform_from_matrix(NULL, &pose));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    mica_error_clear();
+    assert_false(mica_transform_from_matrix(matrix, NULL));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
     mica_world_destroy(world);
 }
 
