@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Looks over the sources without running them. Prints nothing but what is wrong.
-# Usage: lint.sh CHECK...   with the checks format, cppcheck, tidy, layers, headers, or all
+# Usage: lint.sh CHECK...   with the checks format, lists, layers, headers, cppcheck, tidy, or all
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,6 +8,20 @@ jobs=$(nproc)
 status=0
 
 check_format() { scripts/list-sources.sh | xargs clang-format --dry-run -Werror; }
+
+# A source that no list names is neither built nor tested.
+check_lists() {
+    local source folder status=0
+    while read -r source; do
+        folder=${source%/*}
+        until [ -f "$folder/CMakeLists.txt" ]; do folder=${folder%/*}; done
+        [ "${source%%/*}" != tests ] || [[ $source == */package/[!t]* ]] || folder=tests
+        [ "${folder%%/*}" != modules ] || folder=${source%/*}
+        grep -qwF -- "${source#"$folder"/}" "$folder"/CMakeLists.txt "${folder%%/*}"/CMakeLists.txt "$folder"/*.sh 2>/dev/null ||
+            { echo "$source: no CMakeLists.txt names it"; status=1; }
+    done < <(find src modules tools bench examples tests -name '*.c' -o -name '*.cpp' -o -name 'test_*.sh' -o -name 'test_*.py' | sort)
+    return $status
+}
 
 check_cppcheck() {
     # Each width of the handle is a configuration of its own, so the defines are given and others not tried.
@@ -30,7 +44,7 @@ check_layers() { python3 scripts/check-layers.py; }
 check_headers() { scripts/check-headers.sh; }
 
 mkdir -p build
-[ "$*" != all ] || set -- format layers headers cppcheck tidy
+[ "$*" != all ] || set -- format lists layers headers cppcheck tidy
 for check in "$@"; do
     if ! "check_$check"; then
         echo "lint: $check failed" >&2
