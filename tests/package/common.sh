@@ -17,3 +17,10 @@ fail() {
 quietly() {
     "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "failed: $*"; }
 }
+
+# check PROGRAM: it runs and says that its handles are those of the library.
+check() {
+    local said
+    said=$("$1") || fail "$1 failed"
+    [[ $said == "$MICA_ENTITY_BITS bits, "* ]] || fail "$1 says '$said', expected '$MICA_ENTITY_BITS bits, ...'"
+}
