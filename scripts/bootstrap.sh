@@ -40,7 +40,6 @@ for purpose in "$@"; do
         need python3 "runs the tests of the program" have python3
         need valgrind "counts the instructions of what must grow linearly" have valgrind
         need binutils "lists the symbols of the library" have nm
-        need valgrind "counts instructions, which tell whether costs are linear" have valgrind
         ;;
     lint)
         need clang "the second compiler" have clang
