@@ -185,7 +185,10 @@ static mica_result grow(mica_world *world, mica_entity entity, Belt belt) {
         result = mica_set_parent_many(world, growth.asteroids, parents, (int32_t)count);
     }
     free(memory);
-    return result == MICA_OK ? mica_add(world, entity, Grown) : result;
+    if (result != MICA_OK) {
+        return result;
+    }
+    return mica_add(world, entity, Grown);
 }
 
 // System: grows belts that are new. It asks for no query of its own and so has the world to itself, and may change it
