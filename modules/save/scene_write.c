@@ -156,12 +156,14 @@ static mica_result save(mica_world *world, const char *path, const mica_save_opt
     }
     entity_list list = {0};
     mica_scene_writer *writer = NULL;
+    mica_error_clear(); // what is set afterwards is why there is no writer
     if (list_entities(&list, world)) {
         writer = mica_scene_writer_create(world, list.entities, list.count, path, options);
     }
     mica_result result = MICA_OK;
     if (writer == NULL) {
-        result = mi_save_refuse_memory(report);
+        result = mica_last_result() == MICA_OK ? mi_save_refuse_memory(report)
+                                               : mi_save_refuse(report, mica_last_result(), "%s", mica_last_error());
     } else {
         result = is_replaced(path) ? write_and_rename(writer, &list, path) : write_file(writer, &list, path);
         memcpy(report->text, writer->report.text, MICA_SAVE_MESSAGE_SIZE);

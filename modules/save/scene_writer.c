@@ -63,7 +63,8 @@ static bool number_entities(mica_scene_writer *writer, const mica_entity *entiti
 
 mica_scene_writer *mica_scene_writer_create(mica_world *world, const mica_entity *entities, int32_t count,
                                             const char *label, const mica_save_options *options) {
-    mica_scene_writer *writer = world == NULL ? NULL : mi_save_allocate(sizeof(mica_scene_writer));
+    const bool is_fine = world != NULL && count >= 0 && (count == 0 || entities != NULL);
+    mica_scene_writer *writer = is_fine ? mi_save_allocate(sizeof(mica_scene_writer)) : NULL;
     if (writer == NULL) {
         return NULL;
     }
@@ -133,7 +134,8 @@ static bool print_text(mica_scene_writer *writer, const char *text, mica_text_fu
 // Components
 
 int64_t mica_scene_writer_id(const mica_scene_writer *writer, mica_entity entity) {
-    const bool is_known = mica_entity_alive(writer->world, entity) && mica_entity_index(entity) < writer->slot_count;
+    const bool is_known =
+        writer != NULL && mica_entity_alive(writer->world, entity) && mica_entity_index(entity) < writer->slot_count;
     return is_known ? (int64_t)writer->position_of[mica_entity_index(entity)] - 1 : -1;
 }
 
@@ -222,9 +224,24 @@ static bool write_component(mica_scene_writer *writer, mica_entity entity, mica_
            print_json(writer, mi_value_to_json(&values, id, value), JSON_REAL_PRECISION(precision), function, user);
 }
 
+// Begins the writing of a part of an entity.
+static mica_result begin_part(mica_scene_writer *writer, mica_text_function function) {
+    if (writer == NULL) {
+        return MICA_INVALID;
+    }
+    writer->report.code = MICA_OK;
+    return function != NULL ? MICA_OK
+                            : mi_save_refuse(&writer->report, MICA_INVALID, "needs a function that receives the text");
+}
+
 mica_result mica_scene_writer_name(mica_scene_writer *writer, mica_entity entity, mica_text_function function,
                                    void *user) {
-    writer->report.code = MICA_OK;
+    if (begin_part(writer, function) != MICA_OK) {
+        return MICA_INVALID;
+    }
+    if (!mica_entity_alive(writer->world, entity)) {
+        return mi_save_refuse(&writer->report, MICA_STALE, "the entity whose name is to be written is not alive");
+    }
     if (!mica_entity_has(writer->world, entity, writer->name_component)) {
         (void)print_text(writer, "null", function, user);
         return writer->report.code;
@@ -241,8 +258,10 @@ mica_result mica_scene_writer_name(mica_scene_writer *writer, mica_entity entity
 
 mica_result mica_scene_writer_components(mica_scene_writer *writer, mica_entity entity, mica_text_function function,
                                          void *user) {
+    if (begin_part(writer, function) != MICA_OK) {
+        return MICA_INVALID;
+    }
     int32_t count = 0;
-    writer->report.code = MICA_OK;
     if (list_components(writer, entity, &count) != MICA_OK) {
         return writer->report.code;
     }

@@ -365,6 +365,41 @@ static void a_function_that_refuses_stops_the_writer(void **state) {
     mica_scene_writer_destroy(writer);
 }
 
+static void misuse_of_a_writer_is_refused(void **state) {
+    (void)state;
+    collected found = {.limit = sizeof(found.text) - 1};
+    const mica_entity dead = mica_create(fixture.world);
+    assert_int_equal(mica_destroy(fixture.world, dead), MICA_OK);
+    const mica_entity entity = mica_create(fixture.world);
+    assert_null(mica_scene_writer_create(NULL, &entity, 1, "d", NULL));
+    assert_null(mica_scene_writer_create(fixture.world, NULL, 1, "d", NULL));
+    assert_null(mica_scene_writer_create(fixture.world, &entity, -1, "d", NULL));
+    assert_int_equal(mica_scene_writer_id(NULL, entity), -1);
+    assert_int_equal(mica_scene_writer_name(NULL, entity, collect, &found), MICA_INVALID);
+    assert_int_equal(mica_scene_writer_components(NULL, entity, collect, &found), MICA_INVALID);
+    mica_scene_writer *writer = mica_scene_writer_create(fixture.world, &entity, 1, "d", NULL);
+    assert_non_null(writer);
+    assert_int_equal(mica_scene_writer_name(writer, dead, collect, &found), MICA_STALE);
+    assert_non_null(strstr(mica_scene_writer_message(writer), "not alive"));
+    assert_int_equal(mica_scene_writer_name(writer, entity, NULL, NULL), MICA_INVALID);
+    assert_int_equal(mica_scene_writer_components(writer, entity, NULL, NULL), MICA_INVALID);
+    assert_non_null(strstr(mica_scene_writer_message(writer), "function"));
+    assert_int_equal(found.byte_size, 0);
+    mica_scene_writer_destroy(writer);
+}
+
+// A type of the program's own that has the library's name.
+static mica_type own_name = {.name = "Name", .fields = "{ double length; }", .size = 8, .align = 8};
+
+static void a_save_beside_another_type_called_name_says_so(void **state) {
+    (void)state;
+    assert_int_not_equal(mica_world_register(fixture.world, &own_name), 0);
+    assert_int_equal(mica_scene_save(fixture.world, "never-made.json", NULL, fixture.message), MICA_MISMATCH);
+    assert_non_null(strstr(fixture.message, "Name"));
+    assert_null(mica_scene_writer_create(fixture.world, NULL, 0, "d", NULL));
+    assert_int_equal(mica_last_result(), MICA_MISMATCH);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_empty_world_is_a_scene, begin, end),
@@ -383,6 +418,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_full_device_is_an_error_and_stays_a_device, begin, end),
         cmocka_unit_test_setup_teardown(a_writer_names_entities_by_position, begin, end),
         cmocka_unit_test_setup_teardown(a_function_that_refuses_stops_the_writer, begin, end),
+        cmocka_unit_test_setup_teardown(misuse_of_a_writer_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_save_beside_another_type_called_name_says_so, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,8 @@ MICA_API void mica_saved_scene_release(mica_saved_scene *scene);
 /// plain file is written beside `path` and renamed, so that a failure leaves an old one as it was. `message` (may be
 /// NULL) receives why the call failed, `MICA_SAVE_MESSAGE_SIZE` bytes. Refuses: `MICA_IO`, `MICA_INVALID`,
 /// `MICA_UNKNOWN` (strict: a type that cannot be written), `MICA_STALE` (strict: an entity field that names nobody),
-/// `MICA_OUT_OF_MEMORY`. Not structural. O(entities + components).
+/// `MICA_MISMATCH` (the schema knows another type named "Name"), `MICA_OUT_OF_MEMORY`. Not structural. O(entities +
+/// components).
 MICA_API mica_result mica_scene_save(mica_world *world, const char *path, const mica_save_options *options,
                                      char *message);
 
@@ -68,8 +69,9 @@ typedef struct mica_scene_writer mica_scene_writer;
 typedef bool (*mica_text_function)(void *user, const char *text, size_t byte_size);
 
 /// Makes a writer for entities whose ids are their positions in `entities`, which may hold nulls; other entities are
-/// written as null. The world must not change while the writer is used. `label` stands for the file's name in messages.
-/// NULL: out of memory, or no world. O(slots of the world).
+/// written as null. The world must not change while the writer is used. `label` stands for the file's name in messages
+/// and must stay as long as the writer. NULL: out of memory; no world, or no `entities` for their `count`; or the
+/// schema knows another type named "Name" (`MICA_MISMATCH`, as the last error). O(slots of the world + types).
 MICA_API mica_scene_writer *mica_scene_writer_create(mica_world *world, const mica_entity *entities, int32_t count,
                                                      const char *label, const mica_save_options *options);
 
@@ -77,12 +79,14 @@ MICA_API mica_scene_writer *mica_scene_writer_create(mica_world *world, const mi
 MICA_API int64_t mica_scene_writer_id(const mica_scene_writer *writer, mica_entity entity);
 
 /// Writes the name of one entity as a JSON string; null if it has none, or (with a warning) one that is no UTF-8.
-/// Refuses as `mica_scene_writer_components`; `MICA_INVALID` (strict: no UTF-8). O(length).
+/// Refuses: `MICA_STALE`, `MICA_IO` (the function stopped it), `MICA_INVALID` (no writer or function; strict: no
+/// UTF-8), `MICA_OUT_OF_MEMORY`. O(length).
 MICA_API mica_result mica_scene_writer_name(mica_scene_writer *writer, mica_entity entity, mica_text_function function,
                                             void *user);
 
 /// Writes the components of one entity as one JSON object, in order of name, without a line end. Refuses: `MICA_STALE`,
-/// `MICA_IO` (the function stopped it), `MICA_UNKNOWN` and `MICA_STALE` as `mica_scene_save`, `MICA_OUT_OF_MEMORY`.
+/// `MICA_IO` (the function stopped it), `MICA_INVALID` (no writer or function), `MICA_UNKNOWN` and `MICA_STALE` as
+/// `mica_scene_save`, `MICA_OUT_OF_MEMORY`.
 /// O(size of the values).
 MICA_API mica_result mica_scene_writer_components(mica_scene_writer *writer, mica_entity entity,
                                                   mica_text_function function, void *user);
