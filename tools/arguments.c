@@ -77,7 +77,9 @@ static bool read_operand(const command_syntax *syntax, const char *text, argumen
         say("%s: expected one %s, found '%s' and '%s'", syntax->name, syntax->operand_name, values->scene_path, text);
         return false;
     }
-    values->scene_path = text;
+    if (text[0] != '\0') {
+        values->scene_path = text;
+    }
     return true;
 }
 
@@ -92,15 +94,13 @@ static bool read_option(const command_syntax *syntax, int argc, char **argv, int
     if (found->kind == OPTION_FLAG) {
         return read_value(syntax, found, NULL, values);
     }
-    const char *value = strchr(text, '=');
-    if (value == NULL && *at + 1 < argc) {
-        return read_value(syntax, found, argv[++*at], values);
-    }
-    if (value == NULL || value[1] == '\0') {
+    const char *equals = strchr(text, '=');
+    const char *value = equals != NULL ? equals + 1 : *at + 1 < argc ? argv[++*at] : "";
+    if (value[0] == '\0') {
         say("%s: %s: expected %s after it", syntax->name, found->name, found->value_name);
         return false;
     }
-    return read_value(syntax, found, value + 1, values);
+    return read_value(syntax, found, value, values);
 }
 
 bool arguments_read(const command_syntax *syntax, int argc, char **argv, arguments *values) {

@@ -53,11 +53,13 @@ bool scene_file_load(scene_file *scene, mica_world *world, const char *path) {
         say("%s: cannot be opened: %s", path, strerror(errno));
         return false;
     }
-    const scene_format format = scene_format_of(file);
-    const int error = ferror(file) != 0 ? errno : 0;
+    // The loaders open the file again, which a pipe does not survive.
+    const bool is_sought = fseek(file, 0, SEEK_SET) == 0;
+    const scene_format format = is_sought ? scene_format_of(file) : SCENE_FORMAT_NONE;
+    const int error = !is_sought || ferror(file) != 0 ? errno : 0;
     (void)fclose(file);
     if (error != 0) {
-        say("%s: cannot be read: %s", path, strerror(error));
+        say("%s: cannot be %s: %s", path, is_sought ? "read" : "sought, as a regular file can", strerror(error));
         return false;
     }
     switch (format) {

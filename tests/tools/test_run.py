@@ -106,6 +106,15 @@ class Run(ProgramTest):
             self.assertEqual(file.read(), "old")
         self.done("run", scene, "--plugin", plugin("failing"), "--ticks", "3", "--out", out)
 
+    def test_a_scene_from_a_pipe_is_refused(self):
+        reader, writer = os.pipe()
+        os.write(writer, json.dumps(SCENE).encode())
+        os.close(writer)
+        result = self.mica("run", f"/dev/fd/{reader}", pass_fds=[reader])
+        os.close(reader)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, f"mica: /dev/fd/{reader}: cannot be sought, as a regular file can: Illegal seek\n")
+
     def test_a_scene_that_cannot_be_written_is_a_failure(self):
         scene = self.write("s.json", SCENE)
         self.refused(1, "/nowhere/out.json: could not be created: ", "run", scene, "--out", "/nowhere/out.json")
