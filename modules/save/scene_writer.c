@@ -28,7 +28,6 @@ static bool rank_types(mica_scene_writer *writer) {
     named_type *types = mi_save_allocate_array(count + 1, sizeof(named_type));
     writer->rank = mi_save_allocate_array(count + 1, sizeof(uint32_t));
     writer->state = mi_save_allocate(count + 1);
-    writer->type_count = (int32_t)count;
     if (types == NULL || writer->rank == NULL || writer->state == NULL) {
         mi_save_free(types);
         return false;
