@@ -147,8 +147,10 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
     }
     const mi_spawn_plan *plan = &world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT];
     mi_store *store = &world->store;
-    if (plan->count != count || plan->tables_dropped != store->tables_dropped || !mi_slots_have_room(&store->slots) ||
-        !mi_store_open_row(store, plan->table)) {
+    // The row is opened last: a value may lie in another table, whose chunk must not grow for nothing.
+    if (plan->count != count || plan->tables_dropped != store->tables_dropped ||
+        memcmp(plan->components, components, (size_t)count * sizeof(mica_component)) != 0 ||
+        !mi_slots_have_room(&store->slots) || !mi_store_open_row(store, plan->table)) {
         return MICA_NULL;
     }
     mi_table *table = plan->table;
@@ -156,7 +158,7 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
     uint8_t *base = mi_store_base(store, place);
     for (int32_t i = 0; i < count; i++) {
         const mica_component component = components[i];
-        if (plan->components[i] != component || values[i].value == NULL) {
+        if (values[i].value == NULL) {
             return MICA_NULL; // the row was only open
         }
         uint8_t *column = mi_table_column(table, base, component);

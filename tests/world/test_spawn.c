@@ -6,6 +6,7 @@
 
 #include <mica/mica.h>
 
+#include <stdio.h>
 #include <string.h>
 
 MICA_STRUCT(Position, { float x, y, z; });
@@ -39,6 +40,49 @@ static void assert_said(const char *part) {
 
 static void assert_same(mica_entity a, mica_entity b) {
     assert_true(mica_entity_equal(a, b));
+}
+
+// Adds rows of one component until the next one makes a chunk grow or come; returns the last.
+static mica_entity fill_up(mica_world *world, mica_component component) {
+    for (int32_t number = 0;; number++) {
+        const mica_entity entity = mica_create(world);
+        assert_int_equal(mica_entity_add(world, entity, component, &number), MICA_OK);
+        uint32_t location = 0;
+        assert_true(mi_slots_resolve(&world->store.slots, entity, &location));
+        const mi_table *table = mi_store_table_at(&world->store, location);
+        if (table->row_count == table->chunk_count << table->shift) {
+            return entity;
+        }
+    }
+}
+
+// Where spawns of one set lead is remembered, in a place that another set shares. A value that lies in the other's full
+// chunk must not be lost when spawning makes room for the one.
+static void a_value_of_another_full_table_is_copied(void **state) {
+    (void)state;
+    enum { TYPE_COUNT = 2 * MI_SPAWN_PLAN_COUNT };
+    fixture f;
+    begin(&f);
+    mica_component types[TYPE_COUNT];
+    for (uint32_t i = 0; i < TYPE_COUNT; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "Type%u", i);
+        mica_type type = {.name = name, .size = 4, .align = 4};
+        types[i] = mica_world_register(f.world, &type);
+    }
+    for (uint32_t i = 0; i < MI_SPAWN_PLAN_COUNT; i++) {
+        const mica_component other = types[i + MI_SPAWN_PLAN_COUNT];
+        const int32_t number = -1;
+        mica_entity_spawn(f.world, &(mica_value){.component = other, .value = &number}, 1); // remembered
+        const mica_entity source = fill_up(f.world, other);
+        fill_up(f.world, types[i]);
+        const int32_t *value = mica_entity_get(f.world, source, other);
+        const int32_t expected = *value;
+        const mica_entity made = mica_entity_spawn(f.world, &(mica_value){.component = types[i], .value = value}, 1);
+        assert_int_equal(*(const int32_t *)mica_entity_get(f.world, made, types[i]), expected);
+        assert_int_equal(*(const int32_t *)mica_entity_get(f.world, source, other), expected);
+    }
+    end(&f);
 }
 
 static void columns_give_each_entity_its_values(void **state) {
@@ -262,6 +306,7 @@ static void more_entities_than_there_are_indices_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_of_another_full_table_is_copied),
         cmocka_unit_test(columns_give_each_entity_its_values),
         cmocka_unit_test(a_callback_fills_all_rows_in_and_must_not_move_them),
         cmocka_unit_test(misuse_is_refused_and_makes_nothing),
