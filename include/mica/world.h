@@ -85,8 +85,9 @@ typedef struct mica_world_stats {
 /// Counts of a world. O(tables).
 MICA_API mica_world_stats mica_world_statistics(const mica_world *world);
 
-/// Checks every invariant of the world. `MICA_OK`, or `MICA_INVALID` with the first broken one in the last error. For
-/// tests and debugging. O(everything).
+/// Checks every invariant of the world, and that no placeholder of a command buffer (commands.h) stands in a component
+/// or resource whose fields are known. `MICA_OK`, or `MICA_INVALID` with the first fault in the last error;
+/// `MICA_OUT_OF_MEMORY`. For tests and debugging. O(everything).
 MICA_API mica_result mica_world_validate(mica_world *world);
 
 /// The id of `type` in the world's schema, registered if it is new; 0 as `mica_schema_register`. Parallel systems and

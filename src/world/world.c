@@ -219,31 +219,6 @@ mica_world_stats mica_world_statistics(const mica_world *world) {
     return stats;
 }
 
-mica_result mica_world_validate(mica_world *world) {
-    if (world == NULL) {
-        return mi_fail_plain(NULL, MICA_INVALID, "mica_world_validate", "needs a world");
-    }
-    const char *fault = mi_store_validate(&world->store);
-    uint32_t open = 0;
-    for (uint32_t i = 0; fault == NULL && i < world->queries.count; i++) {
-        const mica_query *query = world->queries.data[i];
-        open += query->open_count;
-        if (query->tables_dropped == world->store.tables_dropped) {
-            fault = mi_query_validate(query);
-        }
-    }
-    if (fault == NULL && open != world->walk_count) {
-        fault = "walks: counts of queries and world disagree";
-    }
-    for (uint32_t i = 0; fault == NULL && i < world->extensions.count; i++) {
-        const mi_extension *extension = &world->extensions.data[i];
-        fault = extension->validate == NULL ? NULL : extension->validate(world, extension->state);
-    }
-    return fault == NULL ? MICA_OK
-                         : mi_fail(&world->log, MICA_INVALID, "mica_world_validate", "{}: {}", MI_TEXT(world->name),
-                                   MI_TEXT(fault));
-}
-
 // Locks and look-ups that all verbs share
 
 static mica_result fail_locked(mica_world *world, const char *call) {

@@ -1,0 +1,124 @@
+// Checking a whole world: the invariants of the store, of queries and of the parts further up, and that no placeholder
+// has got out of its command buffer.
+//
+// A placeholder is good in its buffer alone; a program that writes one into a value itself leaves a handle there that
+// will never name anybody. That is the program's fault and no broken invariant, but here is where it is found: in all
+// columns and resources whose types are reflected. Nothing is changed; asking for the fields of a type for the first
+// time needs memory.
+#include "world/query.h"
+
+static const char call[] = "mica_world_validate";
+
+static const char *check_queries(const mica_world *world) {
+    uint32_t open_count = 0;
+    for (uint32_t i = 0; i < world->queries.count; i++) {
+        const mica_query *query = world->queries.data[i];
+        const bool is_current = query->tables_dropped == world->store.tables_dropped;
+        const char *fault = is_current ? mi_query_validate(query) : NULL;
+        if (fault != NULL) {
+            return fault;
+        }
+        open_count += query->open_count;
+    }
+    return open_count == world->walk_count ? NULL : "walks: counts of queries and world disagree";
+}
+
+static const char *check_extensions(const mica_world *world) {
+    const char *fault = NULL;
+    for (uint32_t i = 0; fault == NULL && i < world->extensions.count; i++) {
+        const mi_extension *extension = &world->extensions.data[i];
+        fault = extension->validate == NULL ? NULL : extension->validate(world, extension->state);
+    }
+    return fault;
+}
+
+// Escaped placeholders
+
+static bool keep_placeholder(void *user, mica_entity *entity) {
+    mica_entity *found = user;
+    if (mica_entity_is_placeholder(*entity)) {
+        *found = *entity;
+    }
+    return mica_entity_is_null(*found);
+}
+
+// The first placeholder in a value, or null.
+static mica_entity find_placeholder(const mica_world *world, mica_component component, void *value) {
+    mica_entity found = MICA_NULL;
+    mi_type_patch_entities(world->schema, component, value, keep_placeholder, &found);
+    return found;
+}
+
+// Whether values of a type are to be looked into; MICA_OUT_OF_MEMORY.
+static mica_result ask_type(const mica_world *world, mica_component component, bool *has_entities) {
+    if (mi_type_reflect(world->schema, component) == MICA_OUT_OF_MEMORY) {
+        return mi_fail_memory(&world->log, call, 0);
+    }
+    *has_entities = mi_type_has_entities(world->schema, component);
+    return MICA_OK;
+}
+
+static mica_result check_column(const mica_world *world, const mi_table *table, const mi_column *column) {
+    for (uint32_t row = 0; row < table->row_count; row++) {
+        const uint32_t location = mi_store_location(table, row);
+        void *value = mi_store_value(&world->store, table, location, column->component, column->size);
+        const mica_entity found = find_placeholder(world, column->component, value);
+        if (!mica_entity_is_null(found)) {
+            const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(&world->store, location);
+            return mi_fail(&world->log, MICA_INVALID, call, "{}: {} of {} names {}, which has left its command buffer",
+                           MI_TEXT(world->name), MI_TEXT(column->type->info.name),
+                           MI_ENTITY(entities[mi_row_of(location)]), MI_ENTITY(found));
+        }
+    }
+    return MICA_OK;
+}
+
+static mica_result check_columns(const mica_world *world) {
+    mica_result result = MICA_OK;
+    for (uint32_t i = 0; i < world->store.ordered.count; i++) {
+        const mi_table *table = world->store.ordered.data[i];
+        for (uint32_t k = 0; result == MICA_OK && k < table->column_count; k++) {
+            bool has_entities = false;
+            result = ask_type(world, table->columns[k].component, &has_entities);
+            if (has_entities) {
+                result = check_column(world, table, &table->columns[k]);
+            }
+        }
+    }
+    return result;
+}
+
+static mica_result check_resources(const mica_world *world) {
+    for (uint32_t id = 1; id < world->resources.count; id++) {
+        void *value = world->resources.data[id].value;
+        bool has_entities = false;
+        if (value == NULL) {
+            continue;
+        }
+        const mica_result result = ask_type(world, (mica_component)id, &has_entities);
+        if (result != MICA_OK) {
+            return result;
+        }
+        const mica_entity found = has_entities ? find_placeholder(world, (mica_component)id, value) : MICA_NULL;
+        if (!mica_entity_is_null(found)) {
+            return mi_fail(&world->log, MICA_INVALID, call,
+                           "{}: the resource {} names {}, which has left its command buffer", MI_TEXT(world->name),
+                           MI_TEXT(mi_schema_type(world->schema, (mica_component)id)->info.name), MI_ENTITY(found));
+        }
+    }
+    return MICA_OK;
+}
+
+mica_result mica_world_validate(mica_world *world) {
+    if (world == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+    }
+    const char *fault = mi_store_validate(&world->store);
+    fault = fault == NULL ? check_queries(world) : fault;
+    fault = fault == NULL ? check_extensions(world) : fault;
+    if (fault != NULL) {
+        return mi_fail(&world->log, MICA_INVALID, call, "{}: {}", MI_TEXT(world->name), MI_TEXT(fault));
+    }
+    const mica_result result = check_columns(world);
+    return result == MICA_OK ? check_resources(world) : result;
+}
