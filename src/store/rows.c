@@ -238,16 +238,13 @@ void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location) {
     }
 }
 
-void mi_store_remove_row(mi_store *store, mi_table *table, uint32_t location) {
-    if (table->has_destruct) {
-        uint8_t *base = mi_store_base(store, location);
-        for (uint32_t i = 0; i < table->column_count; i++) {
-            const mi_column *column = &table->columns[i];
-            mi_value_destruct(column->type, &store->values,
-                              base + column->offset + (size_t)mi_row_of(location) * column->size, 1);
-        }
+void mi_store_destruct_row(mi_store *store, const mi_table *table, uint32_t location) {
+    uint8_t *base = mi_store_base(store, location);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mi_column *column = &table->columns[i];
+        mi_value_destruct(column->type, &store->values,
+                          base + column->offset + (size_t)mi_row_of(location) * column->size, 1);
     }
-    mi_store_close_hole(store, table, location);
 }
 
 static void destruct_rows(mi_store *store, mi_table *table) {

@@ -135,19 +135,7 @@ static bool scratch_insert(mi_store *store, mica_component component) {
     return true;
 }
 
-static mi_table *follow_edge(mi_store *store, const mi_table *table, mica_component component, bool removes) {
-    const uint32_t id = mi_table_edge(table, component, removes);
-    return id == MI_MAP_NONE ? NULL : store->tables.data[id];
-}
-
-mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component component) {
-    if (mi_table_has(table, component)) {
-        return table;
-    }
-    mi_table *target = follow_edge(store, table, component, false);
-    if (target != NULL) {
-        return target;
-    }
+mi_table *mi_store_find_with(mi_store *store, mi_table *table, mica_component component) {
     const mi_type *type = mi_schema_type(store->schema, component);
     const uint32_t need = table->component_count + 1u + (uint32_t)type->info.required_count;
     if (!MI_RESERVE(store->heap, MICA_MEMORY_TABLES, &store->scratch, need)) {
@@ -162,20 +150,16 @@ mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component c
     for (int32_t i = 0; i < type->info.required_count; i++) {
         scratch_insert(store, type->info.required[i]);
     }
-    target = mi_store_table(store, store->scratch.data, store->scratch.count);
+    mi_table *target = mi_store_table(store, store->scratch.data, store->scratch.count);
     if (target != NULL) {
         mi_table_remember_edge(store->heap, table, component, false, target->id);
     }
     return target;
 }
 
-mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component) {
-    if (!mi_table_has(table, component)) {
-        return table;
-    }
-    mi_table *target = follow_edge(store, table, component, true);
-    if (target != NULL) {
-        return target;
+mi_table *mi_store_find_without(mi_store *store, mi_table *table, mica_component component) {
+    if (table->component_count == 1) {
+        return mi_store_root(store);
     }
     if (!MI_RESERVE(store->heap, MICA_MEMORY_TABLES, &store->scratch, table->component_count)) {
         store->failure = MICA_OUT_OF_MEMORY;
@@ -187,7 +171,7 @@ mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_componen
             store->scratch.data[store->scratch.count++] = table->components[i];
         }
     }
-    target = mi_store_table(store, store->scratch.data, store->scratch.count);
+    mi_table *target = mi_store_table(store, store->scratch.data, store->scratch.count);
     if (target != NULL) {
         mi_table_remember_edge(store->heap, table, component, true, target->id);
     }

@@ -60,8 +60,11 @@ void mi_store_free(mi_store *store);
 mi_table *mi_store_table(mi_store *store, const mica_component *components, uint32_t count);
 // The table that adding `component` with what it requires leads to, and that removing it leads to; the same table if
 // nothing changes.
-mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component component);
-mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component);
+static inline mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component component);
+static inline mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component);
+// The same for a component that `table` does not have, or has, where no edge is remembered.
+mi_table *mi_store_find_with(mi_store *store, mi_table *table, mica_component component);
+mi_table *mi_store_find_without(mi_store *store, mi_table *table, mica_component component);
 static inline mi_table *mi_store_root(const mi_store *store) {
     return store->tables.data[0];
 }
@@ -88,8 +91,8 @@ void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_co
                          void *from_column, uint32_t from_row);
 // Closes the hole at `location`, whose values are raw memory by now.
 void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location);
-// Destructs the values of the row at `location`, then closes the hole.
-void mi_store_remove_row(mi_store *store, mi_table *table, uint32_t location);
+// Destructs the values of the row at `location`, which are raw memory then.
+void mi_store_destruct_row(mi_store *store, const mi_table *table, uint32_t location);
 // Destructs all values and takes all rows away, without touching slots.
 void mi_store_clear_rows(mi_store *store);
 // Moves all chunks of a table to new memory, if there is any. Called after every structural change in builds that
@@ -131,13 +134,33 @@ static inline void *mi_store_value(const mi_store *store, const mi_table *table,
     return mi_table_column(table, mi_store_base(store, location), component) + (size_t)mi_row_of(location) * size;
 }
 
-// Publishes the first open row for a living entity and returns its location.
-static inline uint32_t mi_store_publish(mi_store *store, mi_table *table, mica_entity entity) {
-    const uint32_t location = mi_store_location(table, table->row_count);
+static inline mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component component) {
+    if (mi_table_has(table, component)) {
+        return table;
+    }
+    const uint32_t id = mi_table_edge(table, component, false);
+    return MICA_LIKELY(id != 0) ? store->tables.data[id] : mi_store_find_with(store, table, component);
+}
+
+static inline mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component) {
+    if (!mi_table_has(table, component)) {
+        return table;
+    }
+    const uint32_t id = mi_table_edge(table, component, true);
+    return MICA_LIKELY(id != 0) ? store->tables.data[id] : mi_store_find_without(store, table, component);
+}
+
+// Publishes the first open row, which is at `location`, for an entity whose slot says so already.
+static inline void mi_store_publish_at(mi_store *store, mi_table *table, mica_entity entity, uint32_t location) {
     uint8_t *base = mi_store_base(store, location);
     ((mica_entity *)(void *)base)[mi_row_of(location)] = entity;
     mi_column_mark(base, store->version);
-    mi_slots_move(&store->slots, mica_entity_index(entity), location);
     table->row_count++;
-    return location;
+}
+
+// The same for a living entity, whose slot is told.
+static inline void mi_store_publish(mi_store *store, mi_table *table, mica_entity entity) {
+    const uint32_t location = mi_store_location(table, table->row_count);
+    mi_store_publish_at(store, table, entity, location);
+    mi_slots_move(&store->slots, mica_entity_index(entity), location);
 }

@@ -157,22 +157,6 @@ void mi_table_destroy(mi_heap *heap, mi_table *table) {
 
 // Edges
 
-static uint32_t edge_place(const mi_edge *edges, uint32_t capacity, mica_component component, bool removes) {
-    uint32_t place = ((uint32_t)component * 2654435761u >> 16 ^ (uint32_t)removes) & (capacity - 1);
-    while (edges[place].component != 0 && (edges[place].component != component || edges[place].removes != removes)) {
-        place = (place + 1) & (capacity - 1);
-    }
-    return place;
-}
-
-uint32_t mi_table_edge(const mi_table *table, mica_component component, bool removes) {
-    if (table->edge_capacity == 0) {
-        return MI_MAP_NONE;
-    }
-    const mi_edge *edge = &table->edges[edge_place(table->edges, table->edge_capacity, component, removes)];
-    return edge->component == 0 ? MI_MAP_NONE : edge->table_id;
-}
-
 void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component component, bool removes, uint32_t table_id) {
     if ((table->edge_count + 1) * 4 > table->edge_capacity * 3) {
         const uint32_t capacity = table->edge_capacity == 0 ? 2 : table->edge_capacity * 2;
@@ -184,7 +168,7 @@ void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component compo
         for (uint32_t i = 0; i < table->edge_capacity; i++) {
             const mi_edge edge = table->edges[i];
             if (edge.component != 0) {
-                edges[edge_place(edges, capacity, edge.component, edge.removes)] = edge;
+                edges[mi_edge_place(edges, capacity, edge.component, edge.removes)] = edge;
             }
         }
         mi_heap_release(heap, MICA_MEMORY_TABLES, table->edges, table->edge_capacity * sizeof(mi_edge),
@@ -192,7 +176,7 @@ void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component compo
         table->edges = edges;
         table->edge_capacity = capacity;
     }
-    table->edges[edge_place(table->edges, table->edge_capacity, component, removes)] =
+    table->edges[mi_edge_place(table->edges, table->edge_capacity, component, removes)] =
         (mi_edge){.component = component, .removes = removes, .table_id = table_id};
     table->edge_count++;
 }

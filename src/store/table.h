@@ -90,8 +90,6 @@ size_t mi_table_chunk_size(const mi_table *table, uint32_t shift);
 void mi_table_set_shift(mi_table *table, uint32_t shift);
 // Where byte `offset` of a chunk of 1 << shift rows stands in the present layout.
 size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offset);
-// The id of the table that adding or removing a component leads to; MI_MAP_NONE: not remembered.
-uint32_t mi_table_edge(const mi_table *table, mica_component component, bool removes);
 // Remembers an edge that is not remembered yet, if there is memory.
 void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component component, bool removes, uint32_t table_id);
 void mi_table_forget_edges(mi_heap *heap, mi_table *table);
@@ -135,4 +133,22 @@ static inline uint32_t mi_table_chunk_rows(const mi_table *table, uint32_t chunk
     const uint32_t rest = table->row_count - first;
     const uint32_t capacity = 1u << table->shift;
     return rest < capacity ? rest : capacity;
+}
+
+// Where an edge stands, or would stand, among `capacity` (a power of two) cells that are not all taken.
+static inline uint32_t mi_edge_place(const mi_edge *edges, uint32_t capacity, mica_component component, bool removes) {
+    uint32_t place = ((uint32_t)component * 2654435761u >> 16 ^ (uint32_t)removes) & (capacity - 1);
+    while (edges[place].component != 0 && (edges[place].component != component || edges[place].removes != removes)) {
+        place = (place + 1) & (capacity - 1);
+    }
+    return place;
+}
+
+// The id of the table that adding or removing a component leads to; 0: not remembered (or the root, which is found as
+// fast).
+static inline uint32_t mi_table_edge(const mi_table *table, mica_component component, bool removes) {
+    if (table->edge_capacity == 0) {
+        return 0;
+    }
+    return table->edges[mi_edge_place(table->edges, table->edge_capacity, component, removes)].table_id;
 }

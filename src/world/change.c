@@ -120,33 +120,53 @@ static mica_result fail_hook(const mica_world *world, const char *call) {
     return mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call, "a construct or copy hook could not make its value");
 }
 
-// The same for tables without any hook, where nothing can fail and every value is bytes.
-static void fill_plain(const row_fill *fill, uint8_t *base, uint32_t row, uint8_t *old_base, uint32_t old_row) {
-    const mi_table *from = fill->from;
+// Gives plain values to the columns that are new, and to those that a change names.
+static void fill_given(const row_fill *fill, uint8_t *base, uint32_t row, uint32_t new_count) {
     const uint64_t version = fill->world->store.version;
-    const mi_change *change = fill->changes;
-    const mi_change *last = change + fill->count;
-    const mi_column *end = fill->to->columns + fill->to->column_count;
-    for (const mi_column *column = fill->to->columns; column < end; column++) {
-        const mica_component component = column->component;
-        const uint32_t size = column->size;
-        uint8_t *start = base + column->offset;
-        uint8_t *to = start + (size_t)row * size;
-        while (change < last && change->component < component) {
-            change++;
-        }
-        const bool is_given = change < last && change->component == component;
-        if (is_given && change->value != NULL) {
-            mi_value_copy_bytes(to, change->value, size);
-            mi_column_mark(start, version);
-        } else if (!is_given && mi_table_has(from, component)) {
-            uint8_t *old = mi_table_column(from, old_base, component);
-            mi_value_copy_bytes(to, old + (size_t)old_row * size, size);
-            mi_column_mark_since(start, mi_column_head_of(old)->version);
+    for (uint32_t i = 0; i < fill->count; i++) {
+        const mica_component component = fill->changes[i].component;
+        uint8_t *start = mi_table_column(fill->to, base, component);
+        const uint32_t size = fill->to->last_byte_of[component] + 1u;
+        if (fill->changes[i].value != NULL) {
+            mi_value_copy_bytes(start + (size_t)row * size, fill->changes[i].value, size);
         } else {
-            memset(to, 0, size);
-            mi_column_mark(start, version);
+            memset(start + (size_t)row * size, 0, size);
         }
+        mi_column_mark(start, version);
+        new_count -= !mi_table_has(fill->from, component);
+    }
+    for (uint32_t i = 0; new_count > 0; i++) { // what came along and has no value
+        const mi_column *column = &fill->to->columns[i];
+        row_fill rest = *fill;
+        if (!mi_table_has(fill->from, column->component) && fill_change(&rest, column->component) == NULL) {
+            uint8_t *start = base + column->offset;
+            memset(start + (size_t)row * column->size, 0, column->size);
+            mi_column_mark(start, version);
+            new_count--;
+        }
+    }
+}
+
+// Makes the row of a table without any hook from one of another: nothing can fail and every value is bytes.
+static void fill_plain(const row_fill *fill, uint8_t *base, uint32_t row, uint8_t *old_base, uint32_t old_row) {
+    const uint16_t *old_offset_of = fill->from->offset_of;
+    const uint32_t old_offset_count = fill->from->offset_count;
+    const mi_column *end = fill->to->columns + fill->to->column_count;
+    uint32_t new_count = 0;
+    for (const mi_column *column = fill->to->columns; column < end; column++) {
+        const uint32_t old_offset = column->component < old_offset_count ? old_offset_of[column->component] : 0;
+        if (old_offset == 0) {
+            new_count++;
+            continue;
+        }
+        uint8_t *to = base + column->offset;
+        uint8_t *from = old_base + (size_t)old_offset * MI_COLUMN_ALIGN;
+        const uint32_t size = column->size;
+        mi_column_mark_since(to, mi_column_head_of(from)->version);
+        mi_value_copy_bytes(to + (size_t)row * size, from + (size_t)old_row * size, size);
+    }
+    if (new_count + fill->count > 0) {
+        fill_given(fill, base, row, new_count);
     }
 }
 
@@ -292,7 +312,10 @@ static void strip(mica_world *world, mica_entity entity) {
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     if (location != 0) {
         mi_table *table = mi_store_table_at(store, location);
-        mi_store_remove_row(store, table, location);
+        if (table->has_destruct) {
+            mi_store_destruct_row(store, table, location);
+        }
+        mi_store_close_hole(store, table, location);
         MI_STORE_SHAKE(store, table);
         mi_slots_move(&store->slots, mica_entity_index(entity), 0);
     }

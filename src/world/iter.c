@@ -65,7 +65,8 @@ mica_iter mica_query_begin(mica_query *query) {
     iter.chunk_index = 0;
     iter.slot_index = 1;
     if (query == NULL) {
-        mi_fail_plain(NULL, MICA_INVALID, call, "needs a query");
+        // The query was refused, most likely, and that is what the caller wants to read.
+        mi_fail(NULL, MICA_INVALID, call, "needs a query; the last error was \"{}\"", MI_TEXT(mica_last_error()));
         return iter;
     }
     if (mi_query_update(query, call) != MICA_OK) {

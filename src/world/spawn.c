@@ -167,7 +167,7 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
         mi_column_mark(column, store->version);
     }
     const mica_entity entity = mi_slots_take(&store->slots, place);
-    mi_store_publish(store, table, entity);
+    mi_store_publish_at(store, table, entity, place);
     MI_STORE_SHAKE(store, table);
     return entity;
 }

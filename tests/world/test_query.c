@@ -243,6 +243,20 @@ static void columns_that_were_not_asked_for_are_refused(void **state) {
     watched_end(&w);
 }
 
+// What a walk over a refused query says still names the refusal.
+static void a_walk_over_a_refused_query_tells_why(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_each (mica_query_of(w.world, mica_read(Health), mica_write(Health)), it) {
+        fail();
+    }
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_said("mica_query_begin");
+    assert_said("Health is named twice");
+    watched_end(&w);
+}
+
 static void structure_is_locked_while_a_walk_is_open(void **state) {
     (void)state;
     watched_world w;
@@ -539,6 +553,7 @@ int main(void) {
         cmocka_unit_test(tables_are_visited_in_the_order_of_their_components_names),
         cmocka_unit_test(spans_are_runs_of_rows_with_their_columns),
         cmocka_unit_test(columns_that_were_not_asked_for_are_refused),
+        cmocka_unit_test(a_walk_over_a_refused_query_tells_why),
         cmocka_unit_test(structure_is_locked_while_a_walk_is_open),
         cmocka_unit_test(walks_may_be_left_early_in_any_way),
         cmocka_unit_test(removing_the_queried_component_while_walking_visits_each_once),
