@@ -18,8 +18,9 @@ mi_hierarchy *mi_hierarchy_find(const mica_world *world) {
 static void destroy_hierarchy(mica_world *world, void *state) {
     mi_hierarchy *hierarchy = (mi_hierarchy *)state;
     mi_nodes_free(&hierarchy->nodes, &world->heap);
-    MI_FREE(&world->heap, MICA_MEMORY_RELATIONS, &hierarchy->branches);
-    MI_FREE(&world->heap, MICA_MEMORY_RELATIONS, &hierarchy->matrices);
+    mi_levels_free(&hierarchy->levels, &world->heap);
+    MI_FREE(&world->heap, MICA_MEMORY_RELATIONS, &hierarchy->places);
+    MI_FREE(&world->heap, MICA_MEMORY_RELATIONS, &hierarchy->unkept);
     mi_heap_release(&world->heap, MICA_MEMORY_RELATIONS, hierarchy, sizeof(*hierarchy), _Alignof(mi_hierarchy));
 }
 
@@ -297,6 +298,7 @@ static const char *validate_row(const mica_world *world, const mi_hierarchy *hie
 static const char *validate_hierarchy(const mica_world *world, const void *state) {
     const mi_hierarchy *hierarchy = (const mi_hierarchy *)state;
     const char *fault = mi_nodes_validate(&hierarchy->nodes);
+    fault = fault == NULL ? mi_levels_validate(&hierarchy->levels, &world->store, &hierarchy->nodes) : fault;
     uint32_t orphans = 0;
     uint32_t rows = 0;
     for (uint32_t id = 0; fault == NULL && id < world->store.tables.count; id++) {

@@ -1,24 +1,24 @@
 // What a world knows of its hierarchy, for the parts of src/scene.
 #pragma once
 
-#include "scene/node.h"
+#include "scene/levels.h"
 #include "scene/pose.h"
 #include "world/world.h"
 
-// An entity with children whose world matrix is known, and whose children's are not. `world` is the matrix that they
-// are relative to, its own or that of the nearest ancestor with a pose; NULL: identity.
-typedef struct mi_branch {
-    uint32_t index;
-    const mica_world_transform *world;
-} mi_branch;
+// The columns of a chunk whose table has poses.
+typedef struct mi_place {
+    const mica_transform *poses;
+    mica_world_transform *matrices;
+} mi_place;
 
 typedef struct mi_hierarchy {
     mi_nodes nodes;
     mica_component child_of;
     uint32_t orphan_count; // roots that have kept ChildOf, with a null parent
-    // Scratch of mica_transform_resolve.
-    MI_ARRAY(mi_branch) branches;
-    MI_ARRAY(mica_world_transform) matrices;
+    // Of mica_transform_resolve.
+    mi_levels levels;
+    MI_ARRAY(mi_place) places;             // by chunk id, of the running pass
+    MI_ARRAY(mica_world_transform) unkept; // matrices of poses that have no place for them
 } mi_hierarchy;
 
 // NULL: nothing has ever been linked.

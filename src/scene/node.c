@@ -88,6 +88,7 @@ static void list_root(mi_nodes *nodes, uint32_t index) {
 }
 
 void mi_nodes_link(mi_nodes *nodes, uint32_t child, uint32_t parent) {
+    nodes->version++;
     if (is_listed(nodes, child)) {
         const uint32_t old_parent = mi_nodes_at(nodes, child)->parent;
         take_out(nodes, child);
@@ -104,6 +105,7 @@ void mi_nodes_link(mi_nodes *nodes, uint32_t child, uint32_t parent) {
 void mi_nodes_lift_children(mi_nodes *nodes, uint32_t index) {
     mi_node *node = mi_nodes_at(nodes, index);
     const uint32_t parent = node->parent;
+    nodes->version++;
     if (parent == 0) {
         while (node->first_child != 0) {
             mi_nodes_link(nodes, node->first_child, 0);
@@ -146,6 +148,7 @@ void mi_nodes_clear(mi_nodes *nodes, mi_heap *heap) {
         mi_heap_release(heap, MICA_MEMORY_RELATIONS, nodes->pages.data[page], PAGE_BYTE_SIZE, 64);
         nodes->pages.data[page] = NULL;
     }
+    nodes->version++;
     nodes->linked_count = 0;
     nodes->parent_count = 0;
     nodes->mark_used = 0;

@@ -27,6 +27,7 @@ typedef struct mi_nodes {
     uint32_t linked_count;     // records with a parent
     uint32_t parent_count;     // records with children, record 0 left aside
     uint32_t mark_used;        // marks up to here have been handed out
+    uint64_t version;          // grows with every change of a link
 } mi_nodes;
 
 // Makes sure of the record of slot `index`, and of record 0; false: out of memory.

@@ -1,9 +1,9 @@
 // Local poses, and the world matrices that follow from them.
 //
-// Resolving goes down from the roots in order of depth: first the rows of all roots, table by table; then, from a queue
-// of entities whose matrix is known and whose children's are not, child by child. The queue is as long as there are
-// parents, and what it needs is reserved before anything is written. Nothing recurses. Matrices are products of floats
-// in a fixed order, parent times local from the root down, so that they have the same bits everywhere. What is computed
+// Resolving walks the columns of tables that have no parents, then goes down level by level through the lists of
+// levels.h, which stand while the structure does. Where the chunks' columns lie is found anew each time, since chunks
+// may grow. What is needed is reserved before anything is written. Nothing recurses. Matrices are products of floats in
+// a fixed order, parent times local from the root down, so that they have the same bits everywhere. What is computed
 // once and kept (poses that stay where they are under another parent) goes through pose.h in double precision.
 #include "scene/hierarchy.h"
 
@@ -54,22 +54,42 @@ void mica_transform_matrix(const mica_transform *transform, float matrix[16]) {
     pose_matrix(transform, matrix);
 }
 
-// The matrix of a pose under `parent` (NULL: identity).
-static void resolve_pose(const mica_world_transform *parent, const mica_transform *pose, mica_world_transform *to) {
-    if (parent == NULL) {
-        pose_matrix(pose, to->m);
-        return;
-    }
-    const float *a = parent->m;
+// Four floats side by side.
+typedef float vector __attribute__((vector_size(16)));
+typedef int32_t vector_bits __attribute__((vector_size(16)));
+
+static vector load_vector(const float *from) {
+    vector loaded;
+    memcpy(&loaded, from, sizeof(loaded));
+    return loaded;
+}
+
+static void store_vector(float *to, vector value) {
+    memcpy(to, &value, sizeof(value));
+}
+
+// The vector with a last element of 0, whatever was there.
+static vector clear_last(vector value) {
+    const vector_bits kept = {-1, -1, -1, 0};
+    return (vector)((vector_bits)value & kept);
+}
+
+// The matrix of a pose below another one. All four rows are computed side by side, each as a sum from left to right;
+// what comes out of the last one is known.
+static inline void resolve_pose(const mica_world_transform *parent, const mica_transform *pose,
+                                mica_world_transform *to) {
+    const vector x = load_vector(&parent->m[0]);
+    const vector y = load_vector(&parent->m[4]);
+    const vector z = load_vector(&parent->m[8]);
+    const vector origin = load_vector(&parent->m[12]);
+    const vector one = {0, 0, 0, 1};
     float b[16];
     pose_matrix(pose, b);
-    for (int32_t i = 0; i < 4; i++) {
-        for (int32_t row = 0; row < 3; row++) {
-            const float sum = a[row] * b[i * 4] + a[4 + row] * b[i * 4 + 1] + a[8 + row] * b[i * 4 + 2];
-            to->m[i * 4 + row] = i == 3 ? sum + a[12 + row] : sum;
-        }
-        to->m[i * 4 + 3] = i == 3 ? 1.0f : 0.0f;
-    }
+    store_vector(&to->m[0], clear_last(x * b[0] + y * b[1] + z * b[2]));
+    store_vector(&to->m[4], clear_last(x * b[4] + y * b[5] + z * b[6]));
+    store_vector(&to->m[8], clear_last(x * b[8] + y * b[9] + z * b[10]));
+    const vector moved = clear_last(x * b[12] + y * b[13] + z * b[14] + origin);
+    store_vector(&to->m[12], (vector)((vector_bits)moved | (vector_bits)one));
 }
 
 // Poses in the hierarchy
@@ -174,151 +194,136 @@ mica_result mica_transform_world_of(const mica_world *world, mica_entity entity,
 
 // Resolving
 
+// How many rows ahead the matrices of parents are asked for.
+#define PREFETCH_DISTANCE 16u
+
 typedef struct resolve_pass {
     mica_world *world;
-    mi_hierarchy *hierarchy; // NULL: there are no links
+    mi_hierarchy *hierarchy; // NULL: there have never been links
     mica_component transform;
     mica_component world_transform;
-    uint32_t visited; // children
 } resolve_pass;
 
-// Whether a row is a root's, when its table has ChildOf: only an orphan's is.
-static bool is_root_row(const resolve_pass *pass, const mi_table *table, uint32_t location) {
-    const mica_child_of *value = (const mica_child_of *)mi_store_value(
-        &pass->world->store, table, location, pass->hierarchy->child_of, sizeof(mica_child_of));
-    return mica_entity_is_null(value->parent);
+static bool has_parents(const resolve_pass *pass, const mi_table *table) {
+    return pass->hierarchy != NULL && mi_table_has(table, pass->hierarchy->child_of);
 }
 
-// Resolves the roots of a table that has both components.
-static void resolve_table(const resolve_pass *pass, const mi_table *table) {
-    const mi_store *store = &pass->world->store;
-    const bool has_parents = pass->hierarchy != NULL && mi_table_has(table, pass->hierarchy->child_of);
-    if (has_parents && pass->hierarchy->orphan_count == 0) {
-        return;
+static void resolve_free(const mica_transform *poses, mica_world_transform *matrices, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        pose_matrix(&poses[i], matrices[i].m);
     }
+}
+
+// Resolves the rows of a table with poses that stand in no list, or tells where those that do have their columns.
+// `unkept` is where matrices go that the table has no column for; returns where the next ones go.
+static mica_world_transform *resolve_table(const resolve_pass *pass, const mi_table *table,
+                                           mica_world_transform *unkept) {
+    const mi_store *store = &pass->world->store;
+    const bool keeps = mi_table_has(table, pass->world_transform);
     for (uint32_t k = 0; k << table->shift < table->row_count; k++) {
-        uint8_t *base = store->chunks[table->chunk_ids[k]].base;
-        const uint32_t first = table->chunk_ids[k] << MI_ROW_BITS;
-        const uint32_t count = mi_table_chunk_rows(table, k);
+        const uint32_t id = table->chunk_ids[k];
+        const uint32_t rows = mi_table_chunk_rows(table, k);
+        uint8_t *base = store->chunks[id].base;
         const mica_transform *poses =
             (const mica_transform *)(const void *)mi_table_column(table, base, pass->transform);
-        mica_world_transform *matrices =
-            (mica_world_transform *)(void *)mi_table_column(table, base, pass->world_transform);
-        for (uint32_t row = 0; row < count; row++) {
-            if (!has_parents || is_root_row(pass, table, first | row)) {
-                pose_matrix(&poses[row], matrices[row].m);
+        mica_world_transform *matrices = unkept;
+        if (keeps) {
+            matrices = (mica_world_transform *)(void *)mi_table_column(table, base, pass->world_transform);
+            mi_column_mark(matrices, store->version);
+        } else {
+            unkept += rows;
+        }
+        if (pass->hierarchy != NULL) {
+            pass->hierarchy->places.data[id] = (mi_place){.poses = poses, .matrices = matrices};
+        }
+        if (!has_parents(pass, table)) {
+            resolve_free(poses, matrices, rows);
+        }
+    }
+    return unkept;
+}
+
+static mica_world_transform *matrix_at(const mi_place *places, uint32_t location) {
+    return &places[location >> MI_ROW_BITS].matrices[mi_row_of(location)];
+}
+
+// Resolves the rows that have parents, and those that could have, level by level.
+static void resolve_levels(const mi_hierarchy *hierarchy) {
+    const mi_levels *levels = &hierarchy->levels;
+    const mi_place *places = hierarchy->places.data;
+    const uint32_t *anchor = levels->anchors.data;
+    const uint32_t *last = anchor + levels->anchors.count;
+    for (uint32_t i = 0; i < levels->runs.count; i++) {
+        const mi_level_run run = levels->runs.data[i];
+        const mica_transform *pose = &places[run.first >> MI_ROW_BITS].poses[mi_row_of(run.first)];
+        mica_world_transform *to = matrix_at(places, run.first);
+        if (i < levels->free_run_count) {
+            resolve_free(pose, to, run.count);
+            anchor += run.count;
+            continue;
+        }
+        for (const mica_transform *end = pose + run.count; pose < end; pose++, to++, anchor++) {
+            if ((size_t)(last - anchor) > PREFETCH_DISTANCE) {
+                __builtin_prefetch(matrix_at(places, anchor[PREFETCH_DISTANCE]));
             }
-        }
-        mi_column_mark(matrices, store->version);
-    }
-}
-
-// Resolves one entity below `parent`. Returns the matrix that its children are relative to.
-static const mica_world_transform *resolve_below(const resolve_pass *pass, uint32_t index,
-                                                 const mica_world_transform *parent, bool is_resolved) {
-    void *column = NULL;
-    const mica_transform *pose = (const mica_transform *)mi_hierarchy_value(pass->world, index, pass->transform,
-                                                                            sizeof(mica_transform), &column);
-    if (pose == NULL) {
-        return parent;
-    }
-    mica_world_transform *to = (mica_world_transform *)mi_hierarchy_value(pass->world, index, pass->world_transform,
-                                                                          sizeof(mica_world_transform), &column);
-    if (to == NULL) {
-        MI_ASSERT(pass->hierarchy->matrices.count < pass->hierarchy->matrices.capacity);
-        to = &pass->hierarchy->matrices.data[pass->hierarchy->matrices.count++];
-        resolve_pose(parent, pose, to);
-    } else if (!is_resolved) {
-        resolve_pose(parent, pose, to);
-        mi_column_mark(column, pass->world->store.version);
-    }
-    return to;
-}
-
-static mica_result fail_resolve(const resolve_pass *pass) {
-    return mi_fail(&pass->world->log, MICA_CYCLE, "mica_transform_resolve",
-                   "the hierarchy is corrupt: {} entities have parents, and {} of them are below roots",
-                   MI_UINT(pass->hierarchy->nodes.linked_count), MI_UINT(pass->visited));
-}
-
-// Queues an entity if it has children; false: there are more parents than there can be.
-static bool queue_branch(const resolve_pass *pass, uint32_t index, const mica_world_transform *world) {
-    mi_hierarchy *hierarchy = pass->hierarchy;
-    if (mi_nodes_at(&hierarchy->nodes, index)->child_count == 0) {
-        return true;
-    }
-    if (hierarchy->branches.count == hierarchy->branches.capacity) {
-        return false;
-    }
-    hierarchy->branches.data[hierarchy->branches.count++] = (mi_branch){.index = index, .world = world};
-    return true;
-}
-
-static mica_result resolve_branches(resolve_pass *pass) {
-    mi_hierarchy *hierarchy = pass->hierarchy;
-    const mi_nodes *nodes = &hierarchy->nodes;
-    hierarchy->branches.count = 0;
-    hierarchy->matrices.count = 0;
-    for (uint32_t root = mi_nodes_at(nodes, 0)->first_child; root != 0; root = mi_nodes_at(nodes, root)->next) {
-        if (!queue_branch(pass, root, resolve_below(pass, root, NULL, true))) {
-            return fail_resolve(pass);
+            resolve_pose(matrix_at(places, *anchor), pose, to);
         }
     }
-    for (uint32_t i = 0; i < hierarchy->branches.count; i++) {
-        const mi_branch branch = hierarchy->branches.data[i];
-        uint32_t child = mi_nodes_at(nodes, branch.index)->first_child;
-        for (; child != 0; child = mi_nodes_at(nodes, child)->next) {
-            if (pass->visited++ == nodes->linked_count ||
-                !queue_branch(pass, child, resolve_below(pass, child, branch.world, false))) {
-                return fail_resolve(pass);
-            }
-        }
-    }
-    return pass->visited == nodes->linked_count ? MICA_OK : fail_resolve(pass);
 }
 
-// The queue, and a matrix for each pose without a place of its own.
-static mica_result reserve_pass(const resolve_pass *pass) {
+// A matrix for each pose without a place of its own, and the lists. Nothing has been touched if it fails.
+static mica_result prepare_pass(const resolve_pass *pass) {
     mi_hierarchy *hierarchy = pass->hierarchy;
-    const mi_store *store = &pass->world->store;
-    size_t homeless = 0;
+    mi_store *store = &pass->world->store;
+    size_t unkept = 0;
     for (uint32_t id = 0; id < store->tables.count; id++) {
         const mi_table *table = store->tables.data[id];
         if (table != NULL && mi_table_has(table, pass->transform) && !mi_table_has(table, pass->world_transform)) {
-            homeless += table->row_count;
+            unkept += table->row_count;
         }
     }
-    if (!MI_RESERVE(&pass->world->heap, MICA_MEMORY_RELATIONS, &hierarchy->branches, hierarchy->nodes.parent_count) ||
-        !MI_RESERVE(&pass->world->heap, MICA_MEMORY_RELATIONS, &hierarchy->matrices, homeless)) {
-        return mi_fail_memory(&pass->world->log, "mica_transform_resolve",
-                              hierarchy->nodes.parent_count * sizeof(mi_branch));
+    mica_result result = MICA_OUT_OF_MEMORY;
+    if (MI_RESERVE(&pass->world->heap, MICA_MEMORY_RELATIONS, &hierarchy->places, store->chunk_count) &&
+        MI_RESERVE(&pass->world->heap, MICA_MEMORY_RELATIONS, &hierarchy->unkept, unkept)) {
+        result = mi_levels_update(&hierarchy->levels, store, &hierarchy->nodes, hierarchy->child_of, pass->transform);
     }
-    return MICA_OK;
+    if (result == MICA_OUT_OF_MEMORY) {
+        return mi_fail_memory(&pass->world->log, "mica_transform_resolve",
+                              hierarchy->nodes.linked_count * sizeof(uint32_t));
+    }
+    return result == MICA_OK ? MICA_OK
+                             : mi_fail_plain(&pass->world->log, result, "mica_transform_resolve",
+                                             "the hierarchy is corrupt: parents and lists of children disagree");
 }
 
 mica_result mica_transform_resolve(mica_world *world) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, "mica_transform_resolve", "needs a world");
     }
-    resolve_pass pass = {.world = world,
-                         .hierarchy = mi_hierarchy_find(world),
-                         .transform = mica_world_component(world, mica_type_of(mica_transform)),
-                         .world_transform = mica_world_component(world, mica_type_of(mica_world_transform))};
+    const resolve_pass pass = {.world = world,
+                               .hierarchy = mi_hierarchy_find(world),
+                               .transform = mica_world_component(world, mica_type_of(mica_transform)),
+                               .world_transform = mica_world_component(world, mica_type_of(mica_world_transform))};
     if (pass.transform == 0 || pass.world_transform == 0) {
         return mica_last_result();
     }
-    const bool has_links = pass.hierarchy != NULL && pass.hierarchy->nodes.linked_count > 0;
-    const mica_result result = has_links ? reserve_pass(&pass) : MICA_OK;
+    const mica_result result = pass.hierarchy == NULL ? MICA_OK : prepare_pass(&pass);
     if (result != MICA_OK) {
         return result;
     }
+    mica_world_transform *unkept = pass.hierarchy == NULL ? NULL : pass.hierarchy->unkept.data;
     for (uint32_t id = 0; id < world->store.tables.count; id++) {
         const mi_table *table = world->store.tables.data[id];
-        if (table != NULL && mi_table_has(table, pass.transform) && mi_table_has(table, pass.world_transform)) {
-            resolve_table(&pass, table);
+        // Without links, nobody asks for a matrix that is not kept.
+        if (table != NULL && mi_table_has(table, pass.transform) &&
+            (pass.hierarchy != NULL || mi_table_has(table, pass.world_transform))) {
+            unkept = resolve_table(&pass, table, unkept);
         }
     }
-    return has_links ? resolve_branches(&pass) : MICA_OK;
+    if (pass.hierarchy != NULL) {
+        resolve_levels(pass.hierarchy);
+    }
+    return MICA_OK;
 }
 
 static void run_resolve(mica_run *run) {

@@ -233,6 +233,7 @@ void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location) {
         move_row(store, table, to, mi_row_of(location), from, mi_row_of(last));
     }
     table->row_count = last_row;
+    table->row_moves++;
     if (MICA_UNLIKELY(mi_row_of(last) == 0)) {
         mi_store_close_rows(store, table);
     }

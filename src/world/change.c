@@ -272,6 +272,8 @@ mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to,
             destruct_left(fill, old_base, mi_row_of(location));
         }
         mi_store_close_hole(store, from, location);
+    } else {
+        from->row_moves++; // the root table has no rows, but this is as if one went
     }
     MI_STORE_SHAKE(store, from);
     MI_STORE_SHAKE(store, to);

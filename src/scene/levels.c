@@ -1,0 +1,305 @@
+// Levels by two walks over the rows of linked entities in stored order: the first counts rows and runs of each level,
+// the second puts them where they belong. So within a level rows stand as they lie in memory, and a pass reads poses
+// and writes matrices nearly in sequence, whatever the order of creation was; only the matrices of parents are read
+// from all over the level before.
+//
+// What the children of an entity are relative to is found by climbing to the nearest ancestor that knows it, and noted
+// on the way back: each record is passed once. The way back is kept in the notes themselves. Notes stand in memory that
+// is not cleared: a record's mark says that its note is there.
+#include "scene/levels.h"
+
+// What the children of an entity are relative to.
+typedef struct note {
+    uint32_t level;  // of the children
+    uint32_t anchor; // location, 0: none; while climbing, the slot that the way came from
+} note;
+
+typedef struct level_count {
+    uint32_t rows; // in the second walk: where the next one goes
+    uint32_t runs; // likewise
+    uint32_t last; // location of the row before; 0: none
+} level_count;
+
+typedef struct building {
+    mi_levels *levels;
+    mi_store *store;
+    mi_nodes *nodes;
+    mica_component child_of;
+    mica_component pose;
+    uint32_t mark;
+    note *notes; // by slot
+    MI_ARRAY(level_count) counts;
+} building;
+
+static bool is_known(const building *build, uint32_t index) {
+    return mi_nodes_at(build->nodes, index)->mark == build->mark;
+}
+
+// False: the ancestors never end.
+static bool find_note(const building *build, uint32_t index, note *found) {
+    uint32_t at = index;
+    uint32_t below = 0;
+    for (uint32_t steps = 0; at != 0 && !is_known(build, at); steps++) {
+        if (steps > build->nodes->linked_count) {
+            return false;
+        }
+        build->notes[at].anchor = below;
+        below = at;
+        at = mi_nodes_at(build->nodes, at)->parent;
+    }
+    note above = at == 0 ? (note){0} : build->notes[at];
+    while (below != 0) {
+        const uint32_t next = build->notes[below].anchor;
+        const uint32_t location = mi_slots_location(&build->store->slots, below);
+        if (mi_table_has(mi_store_table_at(build->store, location), build->pose)) {
+            above = (note){.level = above.level + 1, .anchor = location};
+        }
+        build->notes[below] = above;
+        mi_nodes_at(build->nodes, below)->mark = build->mark;
+        below = next;
+    }
+    *found = above;
+    return true;
+}
+
+// The level of an entity itself, and what it is relative to; false: its record is corrupt.
+static bool find_level(const building *build, mica_entity entity, note *found) {
+    const uint32_t index = mica_entity_index(entity);
+    const mi_node *node = mi_nodes_find(build->nodes, index);
+    *found = (note){0};
+    if (node == NULL || node->parent == 0) {
+        return true;
+    }
+    const mi_node *above = mi_nodes_at(build->nodes, node->parent);
+    if ((node->previous == 0) != (above->first_child == index) || (node->next == 0) != (above->last_child == index)) {
+        return false;
+    }
+    return find_note(build, node->parent, found);
+}
+
+static bool has_count(building *build, uint32_t level) {
+    if (level < build->counts.count) {
+        return true;
+    }
+    if (!MI_RESERVE(build->store->heap, MICA_MEMORY_RELATIONS, &build->counts, (size_t)level + 1)) {
+        return false;
+    }
+    while (build->counts.count <= level) {
+        build->counts.data[build->counts.count++] = (level_count){0};
+    }
+    return true;
+}
+
+static bool continues_run(const level_count *count, uint32_t location) {
+    return count->last != 0 && count->last + 1 == location && mi_row_of(location) != 0;
+}
+
+// The first walk, over one chunk of a table that has links.
+static mica_result count_chunk(building *build, const mi_table *table, uint32_t chunk) {
+    const uint32_t first = table->chunk_ids[chunk] << MI_ROW_BITS;
+    const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(build->store, first);
+    const bool has_pose = mi_table_has(table, build->pose);
+    const uint32_t rows = mi_table_chunk_rows(table, chunk);
+    for (uint32_t row = 0; row < rows; row++) {
+        note found;
+        if (!find_level(build, entities[row], &found)) {
+            return MICA_CYCLE;
+        }
+        if (!has_pose) {
+            continue;
+        }
+        if (!has_count(build, found.level)) {
+            return MICA_OUT_OF_MEMORY;
+        }
+        level_count *count = &build->counts.data[found.level];
+        count->runs += !continues_run(count, first | row);
+        count->rows++;
+        count->last = first | row;
+    }
+    return MICA_OK;
+}
+
+// The second walk, over one chunk of a table that has links and poses.
+static void place_chunk(const building *build, const mi_table *table, uint32_t chunk) {
+    const uint32_t first = table->chunk_ids[chunk] << MI_ROW_BITS;
+    const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(build->store, first);
+    const uint32_t rows = mi_table_chunk_rows(table, chunk);
+    for (uint32_t row = 0; row < rows; row++) {
+        note found;
+        const bool is_sound = find_level(build, entities[row], &found);
+        MI_ASSERT(is_sound);
+        (void)is_sound;
+        level_count *count = &build->counts.data[found.level];
+        if (continues_run(count, first | row)) {
+            build->levels->runs.data[count->runs - 1].count++;
+        } else {
+            build->levels->runs.data[count->runs++] = (mi_level_run){.first = first | row, .count = 1};
+        }
+        build->levels->anchors.data[count->rows++] = found.anchor;
+        count->last = first | row;
+    }
+}
+
+static mica_result count_levels(building *build) {
+    const mi_store *store = build->store;
+    mica_result result = MICA_OK;
+    for (uint32_t id = 0; id < store->tables.count; id++) {
+        const mi_table *table = store->tables.data[id];
+        const bool has_links = table != NULL && mi_table_has(table, build->child_of);
+        for (uint32_t k = 0; has_links && result == MICA_OK && k << table->shift < table->row_count; k++) {
+            result = count_chunk(build, table, k);
+        }
+    }
+    return result;
+}
+
+static void place_levels(const building *build) {
+    const mi_store *store = build->store;
+    for (uint32_t id = 0; id < store->tables.count; id++) {
+        const mi_table *table = store->tables.data[id];
+        const bool has_both = table != NULL && mi_table_has(table, build->child_of) && mi_table_has(table, build->pose);
+        for (uint32_t k = 0; has_both && k << table->shift < table->row_count; k++) {
+            place_chunk(build, table, k);
+        }
+    }
+}
+
+// Turns the counts into where each level starts, and makes room.
+static bool open_lists(building *build) {
+    mi_levels *levels = build->levels;
+    mi_heap *heap = build->store->heap;
+    uint32_t rows = 0;
+    uint32_t runs = 0;
+    for (uint32_t i = 0; i < build->counts.count; i++) {
+        const level_count count = build->counts.data[i];
+        build->counts.data[i] = (level_count){.rows = rows, .runs = runs};
+        rows += count.rows;
+        runs += count.runs;
+        levels->free_run_count = i == 0 ? runs : levels->free_run_count;
+    }
+    if (levels->anchors.capacity / 2 > rows || levels->runs.capacity / 2 > runs) {
+        MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->anchors);
+        MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->runs);
+    }
+    if (!MI_RESERVE(heap, MICA_MEMORY_RELATIONS, &levels->anchors, rows) ||
+        !MI_RESERVE(heap, MICA_MEMORY_RELATIONS, &levels->runs, runs)) {
+        return false;
+    }
+    levels->anchors.count = rows;
+    levels->runs.count = runs;
+    return true;
+}
+
+// Notes which tables hold linked entities or the roots above them.
+static bool list_tables(const building *build) {
+    const mi_store *store = build->store;
+    const uint32_t count = store->tables.count;
+    if (!MI_RESERVE(store->heap, MICA_MEMORY_RELATIONS, &build->levels->is_involved, count)) {
+        return false;
+    }
+    bool *is_involved = build->levels->is_involved.data;
+    build->levels->is_involved.count = count;
+    for (uint32_t id = 0; id < count; id++) {
+        const mi_table *table = store->tables.data[id];
+        is_involved[id] = table != NULL && mi_table_has(table, build->child_of);
+    }
+    const mi_node *head = mi_nodes_find(build->nodes, 0);
+    uint32_t at = head == NULL ? 0 : head->first_child;
+    for (uint32_t steps = 0; at != 0 && steps < build->nodes->parent_count; steps++) {
+        is_involved[mi_store_table_at(store, mi_slots_location(&store->slots, at))->id] = true;
+        at = mi_nodes_at(build->nodes, at)->next;
+    }
+    return true;
+}
+
+static uint64_t count_moves(const mi_levels *levels, const mi_store *store) {
+    uint64_t moves = 0;
+    for (uint32_t id = 0; id < levels->is_involved.count; id++) {
+        moves += levels->is_involved.data[id] ? store->tables.data[id]->row_moves : 0;
+    }
+    return moves;
+}
+
+static bool is_current(const mi_levels *levels, const mi_store *store, const mi_nodes *nodes, mica_component pose) {
+    return levels->is_made && levels->links_version == nodes->version && levels->pose == pose &&
+           levels->tables_dropped == store->tables_dropped && levels->row_moves == count_moves(levels, store);
+}
+
+static mica_result build_lists(building *build) {
+    const mica_result result = count_levels(build);
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (!open_lists(build) || !list_tables(build)) {
+        return MICA_OUT_OF_MEMORY;
+    }
+    place_levels(build);
+    return MICA_OK;
+}
+
+mica_result mi_levels_update(mi_levels *levels, mi_store *store, mi_nodes *nodes, mica_component child_of,
+                             mica_component pose) {
+    if (is_current(levels, store, nodes, pose)) {
+        return MICA_OK;
+    }
+    levels->is_made = false;
+    building build = {.levels = levels, .store = store, .nodes = nodes, .child_of = child_of, .pose = pose};
+    const size_t notes_size = ((size_t)nodes->pages.count << MI_NODE_PAGE_BITS) * sizeof(note);
+    if (notes_size > 0) {
+        build.notes = (note *)mi_heap_allocate(store->heap, MICA_MEMORY_RELATIONS, notes_size, _Alignof(note));
+        if (build.notes == NULL) {
+            return MICA_OUT_OF_MEMORY;
+        }
+    }
+    build.mark = mi_nodes_marks(nodes, 1);
+    const mica_result result = build_lists(&build);
+    MI_FREE(store->heap, MICA_MEMORY_RELATIONS, &build.counts);
+    mi_heap_release(store->heap, MICA_MEMORY_RELATIONS, build.notes, notes_size, _Alignof(note));
+    if (result == MICA_OK) {
+        levels->is_made = true;
+        levels->links_version = nodes->version;
+        levels->row_moves = count_moves(levels, store);
+        levels->tables_dropped = store->tables_dropped;
+        levels->pose = pose;
+    }
+    return result;
+}
+
+void mi_levels_free(mi_levels *levels, mi_heap *heap) {
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->runs);
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->anchors);
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->is_involved);
+}
+
+static const char *validate_row(const mi_store *store, const mi_nodes *nodes, uint32_t location, uint32_t anchor,
+                                mica_component pose) {
+    const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(store, location);
+    const mi_node *node = mi_nodes_find(nodes, mica_entity_index(entities[mi_row_of(location)]));
+    const uint32_t parent = node == NULL ? 0 : node->parent;
+    const uint32_t above = mi_slots_location(&store->slots, parent);
+    if (parent == 0) {
+        return anchor == 0 ? NULL : "levels: a root is relative to another entity";
+    }
+    const bool is_direct = mi_table_has(mi_store_table_at(store, above), pose);
+    return !is_direct || anchor == above ? NULL : "levels: an entity is not relative to its parent";
+}
+
+const char *mi_levels_validate(const mi_levels *levels, const mi_store *store, const mi_nodes *nodes) {
+    const mica_component pose = levels->pose;
+    const char *fault = NULL;
+    uint32_t rows = 0;
+    if (!is_current(levels, store, nodes, pose)) {
+        return NULL;
+    }
+    for (uint32_t i = 0; fault == NULL && i < levels->runs.count; i++) {
+        const mi_level_run run = levels->runs.data[i];
+        const mi_chunk *chunk = &store->chunks[run.first >> MI_ROW_BITS];
+        if (chunk->base == NULL || !mi_table_has(chunk->of.table, pose)) {
+            return "levels: a run lies in no table with poses";
+        }
+        for (uint32_t k = 0; fault == NULL && k < run.count; k++) {
+            fault = validate_row(store, nodes, run.first + k, levels->anchors.data[rows++], pose);
+        }
+    }
+    return fault == NULL && rows != levels->anchors.count ? "levels: rows and anchors differ in number" : fault;
+}

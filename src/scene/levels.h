@@ -1,0 +1,40 @@
+// The order in which world matrices are computed: a level after that of the parents, and within a level as the rows lie
+// in memory.
+//
+// It stands as long as neither links nor the rows of linked entities and their parents change, so that resolving an
+// unchanged structure is one pass over prepared lists. A level is the number of ancestors that have a pose; those
+// without one are left out, and what is below them is relative to the nearest ancestor that has one.
+#pragma once
+
+#include "scene/node.h"
+#include "store/store.h"
+
+// Rows of one level that follow each other in a chunk.
+typedef struct mi_level_run {
+    uint32_t first; // location
+    uint32_t count;
+} mi_level_run;
+
+typedef struct mi_levels {
+    MI_ARRAY(mi_level_run) runs;
+    // For each row of the runs, in their order, the location of the row whose matrix it is relative to; 0: of none,
+    // which rows of level 0 have, and they come first.
+    MI_ARRAY(uint32_t) anchors;
+    uint32_t free_run_count;    // runs of level 0
+    MI_ARRAY(bool) is_involved; // by table id: it holds linked entities or parents
+    bool is_made;
+    // What the lists were made from.
+    uint64_t links_version;
+    uint64_t row_moves; // of all tables involved
+    uint32_t tables_dropped;
+    mica_component pose;
+} mi_levels;
+
+// Brings the lists up to date. MICA_OUT_OF_MEMORY; MICA_CYCLE: the records are corrupt. Sets no error. O(tables)
+// if they are, else O(tables + linked entities).
+mica_result mi_levels_update(mi_levels *levels, mi_store *store, mi_nodes *nodes, mica_component child_of,
+                             mica_component pose);
+void mi_levels_free(mi_levels *levels, mi_heap *heap);
+
+// The first thing that is wrong with lists that are up to date, or NULL. O(linked entities).
+const char *mi_levels_validate(const mi_levels *levels, const mi_store *store, const mi_nodes *nodes);
