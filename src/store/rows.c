@@ -295,10 +295,7 @@ void mi_chunks_release_outgrown(mi_store *store) {
 }
 
 const void *mi_store_follow_outgrown(const mi_store *store, const void *value) {
-    const mi_table *table = store->outgrown_of;
-    if (table->row_count == 0) {
-        return value;
-    }
+    const mi_table *table = store->outgrown_of; // it keeps its first chunk as long as there is something outgrown
     const size_t offset = (size_t)((const uint8_t *)value - store->outgrown);
     return mi_store_base(store, mi_store_location(table, 0)) +
            mi_table_moved_offset(table, store->outgrown_shift, offset);

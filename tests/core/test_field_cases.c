@@ -287,6 +287,26 @@ static void what_is_made_and_destroyed_in_one_buffer_was_never_there(void **stat
     watched_end(&w);
 }
 
+static void indices_over_the_limit_are_refused_by_name(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+#if MICA_ENTITY_BITS == 64
+    const mica_entity over[] = {mica_entity_make(3, 0), mica_entity_make(MICA_INDEX_MAX + 1u, 0)};
+    assert_int_equal(mica_entity_create_at(w.world, over, 2), MICA_LIMIT);
+    assert_said("entities[1]");
+    const mica_entity highest = mica_entity_make(UINT32_MAX, 0);
+    assert_int_equal(mica_entity_create_at(w.world, &highest, 1), MICA_LIMIT);
+#else
+    const mica_entity highest = mica_entity_make(MICA_INDEX_MAX, 0);
+    assert_int_equal(mica_entity_create_at(w.world, &highest, 1), MICA_OK);
+    assert_int_equal(mica_set(w.world, highest, Health, {1}), MICA_OK);
+    assert_int_equal(mica_entity_create_at(w.world, &highest, 1), MICA_EXISTS);
+#endif
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
 static void forty_thousand_handles_are_kept_whole(void **state) {
     (void)state;
     enum { COUNT = 40000 };
@@ -316,6 +336,7 @@ int main(void) {
         cmocka_unit_test(many_at_once_obey_the_rules_of_one),
         cmocka_unit_test(an_explicit_alignment_wins_over_that_of_the_fields),
         cmocka_unit_test(what_is_made_and_destroyed_in_one_buffer_was_never_there),
+        cmocka_unit_test(indices_over_the_limit_are_refused_by_name),
         cmocka_unit_test(forty_thousand_handles_are_kept_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -487,6 +487,23 @@ static void explain_says_why_an_entity_matches_or_not(void **state) {
 }
 
 // Ids far beyond a machine word's bits, and as many components on one entity as no mask of 128 bits holds.
+static void explain_says_which_clause_fails(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    char text[256];
+    mica_query *query = mica_query_of(w.world, mica_any_read(1, Health), mica_any_with(1, Frozen));
+    const mica_entity one = mica_spawn(w.world, mica_tag(Frozen));
+    mica_query_explain(query, one, text, sizeof(text));
+    assert_non_null(strstr(text, "with Frozen: holds"));
+    assert_non_null(strstr(text, "read Health: is not there, another of its clause is"));
+    const mica_entity none = mica_spawn(w.world, mica_value_of(Position, {0, 0, 0}));
+    mica_query_explain(query, none, text, sizeof(text));
+    assert_non_null(strstr(text, "does not match"));
+    assert_non_null(strstr(text, "read Health: fails: none of its clause is there"));
+    watched_end(&w);
+}
+
 static void hundreds_of_components_are_told_apart(void **state) {
     (void)state;
     enum { COUNT = 300 };
@@ -563,6 +580,7 @@ int main(void) {
         cmocka_unit_test(commands_of_nested_walks_are_applied_when_the_last_ends),
         cmocka_unit_test(every_result_of_a_query_has_what_it_asks_for_after_long_churn),
         cmocka_unit_test(explain_says_why_an_entity_matches_or_not),
+        cmocka_unit_test(explain_says_which_clause_fails),
         cmocka_unit_test(hundreds_of_components_are_told_apart),
         cmocka_unit_test(writing_marks_the_spans_column_alone),
     };

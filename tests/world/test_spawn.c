@@ -283,6 +283,37 @@ static void a_hook_that_fails_in_the_middle_of_many_leaves_nothing(void **state)
     end(&f);
 }
 
+// Two columns that can fail, over several chunks: what was made in either is ended.
+static void values_in_all_chunks_are_ended_when_a_later_one_fails(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    enum { COUNT = 9000 };
+    static Owned values[COUNT];
+    mica_register(f.world, Owned);
+    mica_register(f.world, Sole);
+    for (int32_t i = 0; i < COUNT; i++) {
+        owned_hold(&values[i], i, f.world);
+    }
+    for (uint64_t n = 1;; n += 2003) {
+        test_allocator_fail_at(&f.allocator, n);
+        const mica_result result = mica_spawn_many(f.world, COUNT, NULL, mica_column_of(Owned, values), mica_tag(Sole));
+        if (!test_allocator_fail_stop(&f.allocator)) {
+            assert_int_equal(result, MICA_OK);
+            break;
+        }
+        assert_int_equal(result, MICA_OUT_OF_MEMORY);
+        assert_int_equal(ledger_live_count(), COUNT);
+        assert_int_equal(mica_world_entity_count(f.world), 0);
+        ledger_check();
+    }
+    assert_true(mica_world_statistics(f.world).chunk_count > 2);
+    for (int32_t i = 0; i < COUNT; i++) {
+        owned_drop(&values[i], f.world);
+    }
+    end(&f);
+}
+
 static void more_entities_than_there_are_indices_are_refused(void **state) {
     (void)state;
     fixture f;
@@ -313,6 +344,7 @@ int main(void) {
         cmocka_unit_test(a_link_that_is_refused_takes_neither_values_nor_a_handle),
         cmocka_unit_test(a_clone_that_cannot_be_linked_takes_no_handle),
         cmocka_unit_test(a_hook_that_fails_in_the_middle_of_many_leaves_nothing),
+        cmocka_unit_test(values_in_all_chunks_are_ended_when_a_later_one_fails),
         cmocka_unit_test(more_entities_than_there_are_indices_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,9 @@ static void reserving_makes_room_so_that_creating_allocates_nothing(void **state
                                                     .entity_capacity = MICA_INDEX_MAX + 1u}));
     assert_int_equal(mica_last_result(), MICA_LIMIT);
     test_allocator_finish(&reserved.allocator);
+    mica_world *plain = mica_world_create(NULL); // all defaults
+    assert_string_equal(mica_world_name(plain), "world");
+    mica_world_destroy(plain);
 }
 
 static void a_world_that_ends_ends_its_open_walks(void **state) {
@@ -132,6 +135,34 @@ static void walks_over_entities_without_components_allocate_once(void **state) {
     watched_end(&w);
 }
 
+static void leave_open(mica_run *run) {
+    mica_iter *it = mica_run_user(run);
+    *it = mica_run_begin(run);
+    mica_iter_next(it);
+}
+
+// A system that leaves a walk open has failed; what the walk gathers handles in is not given to others meanwhile.
+static void a_walk_that_a_system_left_open_keeps_its_scratch(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_create(w.world);
+    mica_iter left = {0};
+    mica_system_add(
+        w.world,
+        &(mica_system_def){.name = "careless", .run = leave_open, .user = &left, .query = {mica_without(Frozen)}});
+    assert_int_equal(mica_world_step(w.world, 1), MICA_LOCKED);
+    assert_int_equal(mica_world_trim(w.world), MICA_OK);
+    assert_entity_equal(left.entities[0], entity);
+    mica_each (mica_query_find(w.world, NULL, 0), it) {
+        assert_ptr_not_equal(it.entities, left.entities);
+    }
+    mica_iter_end(&left);
+    assert_int_equal(mica_world_trim(w.world), MICA_OK);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
 static void calls_with_nothing_in_their_hands_are_refused(void **state) {
     (void)state;
     watched_world w;
@@ -164,6 +195,14 @@ static void calls_with_nothing_in_their_hands_are_refused(void **state) {
     assert_string_equal(mica_query_text(NULL), "");
     assert_null(mica_query_retain(NULL));
     mica_query_release(NULL);
+    assert_int_equal(mica_world_validate(NULL), MICA_INVALID);
+    assert_int_equal(mica_world_memory(NULL).total, 0);
+    assert_int_equal(mica_world_statistics(NULL).entity_count, 0);
+    assert_int_equal(mica_world_reserve(NULL, 1), MICA_INVALID);
+    assert_int_equal(mica_world_clear(NULL), MICA_INVALID);
+    assert_int_equal(mica_world_trim(NULL), MICA_INVALID);
+    assert_null(mica_world_schema(NULL));
+    assert_string_equal(mica_world_name(NULL), "");
     assert_null(mica_query_create(w.world, NULL, 1));
     assert_null(mica_query_create(NULL, NULL, 0));
     assert_false(mica_iter_next(NULL));
@@ -215,6 +254,7 @@ int main(void) {
         cmocka_unit_test(reserving_makes_room_so_that_creating_allocates_nothing),
         cmocka_unit_test(a_world_that_ends_ends_its_open_walks),
         cmocka_unit_test(walks_over_entities_without_components_allocate_once),
+        cmocka_unit_test(a_walk_that_a_system_left_open_keeps_its_scratch),
         cmocka_unit_test(calls_with_nothing_in_their_hands_are_refused),
         cmocka_unit_test(structure_that_is_locked_names_the_query),
     };
