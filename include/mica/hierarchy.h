@@ -20,9 +20,9 @@
 #include <mica/world.h>
 
 MICA_BEGIN
+
 /// \cond internal
-MICA_API
-bool mica_child_of_attach(mica_world *world);
+MICA_API bool mica_child_of_attach(mica_world *world);
 /// \endcond
 MICA_END
 

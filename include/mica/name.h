@@ -19,7 +19,9 @@ MICA_STRUCT_NAMED_WITH(mica_name, "Name", (.hooks = {.destruct = mica_name_destr
 
 MICA_BEGIN
 
-/// Names an entity; NULL takes the name away. Refuses as `mica_entity_set`. O(length).
+/// Names an entity with a copy of `text`, which may be a name of this world; NULL takes the name away. Structural
+/// (world.h) unless it replaces a name. Refuses as `mica_entity_set` and, for NULL, `mica_entity_remove`;
+/// `MICA_MISMATCH` (the schema knows another type named "Name"). O(length).
 MICA_API mica_result mica_set_name(mica_world *world, mica_entity entity, const char *text);
 
 /// The name of an entity; "" if it has none, or with `MICA_STALE`. Good until the name changes or the next structural

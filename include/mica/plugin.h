@@ -27,7 +27,8 @@ static inline mica_plugin_host mica_plugin_host_here(void) {
 }
 
 /// Compares a host with what a plug-in was built for. Refuses: `MICA_INCOMPATIBLE`, with both values in the message:
-/// another handle width, or a version whose first two numbers differ. Call it through `mica_plugin_check`. O(1).
+/// another handle width, or a version whose first two numbers differ; `MICA_INVALID` (no host). Call it through
+/// `mica_plugin_check`. O(1), any thread.
 MICA_API mica_result mica_plugin_compare(const mica_plugin_host *host, int32_t version, int32_t entity_bits,
                                          int32_t index_bits);
 
@@ -36,9 +37,12 @@ static inline mica_result mica_plugin_check(const mica_plugin_host *host) {
     return mica_plugin_compare(host, MICA_VERSION, MICA_ENTITY_BITS, MICA_INDEX_BITS);
 }
 
-/// The type of the entry point, and its name.
+/// The entry point, as a loader calls it on the world's thread. Any result but `MICA_OK` refuses the world; what was
+/// added to it until then stays.
 typedef mica_result (*mica_plugin_function)(mica_world *world, const mica_plugin_host *host);
+/// The name that a loader looks up.
 #define MICA_PLUGIN_SYMBOL "mica_plugin"
+/// Begins the entry point's definition: `MICA_PLUGIN(mica_world *world, const mica_plugin_host *host) { ... }`.
 #define MICA_PLUGIN MICA_API mica_result mica_plugin
 
 /// Defined by each plug-in, never by the library. Declared here so that its definition is checked and, from C++, keeps

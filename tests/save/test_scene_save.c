@@ -391,13 +391,17 @@ static void misuse_of_a_writer_is_refused(void **state) {
 // A type of the program's own that has the library's name.
 static mica_type own_name = {.name = "Name", .fields = "{ double length; }", .size = 8, .align = 8};
 
-static void a_save_beside_another_type_called_name_says_so(void **state) {
+static void another_type_called_name_is_said(void **state) {
     (void)state;
     assert_int_not_equal(mica_world_register(fixture.world, &own_name), 0);
     assert_int_equal(mica_scene_save(fixture.world, "never-made.json", NULL, fixture.message), MICA_MISMATCH);
     assert_non_null(strstr(fixture.message, "Name"));
     assert_null(mica_scene_writer_create(fixture.world, NULL, 0, "d", NULL));
     assert_int_equal(mica_last_result(), MICA_MISMATCH);
+    static const char empty[] = "{\"mica\": 1, \"entities\": []}";
+    assert_int_equal(mica_scene_load_memory(fixture.world, empty, sizeof(empty) - 1, "t", NULL, &fixture.scene),
+                     MICA_MISMATCH);
+    assert_non_null(strstr(fixture.scene.message, "\"Name\" is known with"));
 }
 
 int main(void) {
@@ -419,7 +423,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_writer_names_entities_by_position, begin, end),
         cmocka_unit_test_setup_teardown(a_function_that_refuses_stops_the_writer, begin, end),
         cmocka_unit_test_setup_teardown(misuse_of_a_writer_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_save_beside_another_type_called_name_says_so, begin, end),
+        cmocka_unit_test_setup_teardown(another_type_called_name_is_said, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,6 +108,21 @@ static void null_takes_a_name_away_and_empty_is_a_name(void **state) {
     assert_string_equal(mica_name_of(world, entity), "");
 }
 
+// A type of the program's own that has the library's name.
+static mica_type own_name = {.name = "Name", .fields = "{ double length; }", .size = 8, .align = 8};
+
+static void another_type_called_name_refuses_names(void **state) {
+    mica_world *world = ((fixture *)*state)->world;
+    const mica_entity entity = mica_create(world);
+    const mica_component own = mica_world_register(world, &own_name);
+    const double length = 4;
+    assert_int_equal(mica_entity_set(world, entity, own, &length), MICA_OK);
+    assert_int_equal(mica_set_name(world, entity, "x"), MICA_MISMATCH);
+    assert_int_equal(mica_set_name(world, entity, NULL), MICA_MISMATCH);
+    assert_string_equal(mica_name_of(world, entity), "");
+    assert_true(*(const double *)mica_entity_get(world, entity, own) == 4);
+}
+
 static void stale_handles_are_refused(void **state) {
     mica_world *world = ((fixture *)*state)->world;
     const mica_entity entity = mica_create(world);
@@ -170,6 +185,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(verbs_of_all_components_copy_names_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_move_with_their_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(null_takes_a_name_away_and_empty_is_a_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_type_called_name_refuses_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stale_handles_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_without_memory_leaves_the_old_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_without_memory_leave_no_half, set_up, tear_down),

@@ -38,10 +38,11 @@ typedef struct mica_saved_scene {
 ///
 /// On success `scene` is to be released. On failure it holds nothing but the message, and the world is as it was but
 /// for types that have become known.
-/// Refuses: `MICA_IO`, `MICA_FORMAT` (malformed; another version of the format; an id twice or unknown; a value of the
-/// wrong kind or out of range), `MICA_CYCLE`, `MICA_UNKNOWN` (strict: an unknown component or field), `MICA_INVALID`
-/// (no world, path or scene), `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`. Structural (world.h). O(size of the
-/// file); memory for it is taken from jansson's allocation functions.
+/// Refuses: `MICA_IO`, `MICA_FORMAT` (malformed; an id twice or unknown; a value of the wrong kind or out of range),
+/// `MICA_UNSUPPORTED` (another version of the format), `MICA_CYCLE`, `MICA_UNKNOWN` (strict: an unknown component or
+/// field), `MICA_INVALID` (no world, path or scene), `MICA_MISMATCH` (the schema knows another type by the name of one
+/// of the library's own), `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`. Structural (world.h). O(size of the file);
+/// memory for it is taken from jansson's allocation functions.
 MICA_API mica_result mica_scene_load(mica_world *world, const char *path, const mica_save_options *options,
                                      mica_saved_scene *scene);
 
