@@ -55,7 +55,8 @@ MICA_API mica_query *mica_query_retain(mica_query *query);
 /// Gives a reference back; the query stays with its world until that is trimmed. NULL is allowed. O(1).
 MICA_API void mica_query_release(mica_query *query);
 
-/// The query in words, such as "[write] Position, Velocity, !Frozen, ?Health"; belongs to the query. O(1).
+/// The query in words, in the order of the components' names, such as "!Frozen, ?Health, [write] Position, Velocity";
+/// belongs to the query. O(1).
 MICA_API const char *mica_query_text(const mica_query *query);
 
 /// How many entities match. O(matching tables).

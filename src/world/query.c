@@ -74,12 +74,30 @@ static mica_result sort_terms(mica_world *world, const mica_term *terms, int32_t
     return MICA_OK;
 }
 
+static const mi_type *term_type(const mica_query *query, const mi_term *term) {
+    return mi_schema_type(query->world->schema, term->component);
+}
+
+// What is said of a query must not depend on the order in which types were registered.
+static void sort_by_name(mica_query *query) {
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mi_type *type = term_type(query, &query->terms[i]);
+        uint32_t place = i;
+        while (place > 0 &&
+               mi_type_compare_names(type, term_type(query, &query->terms[query->by_name[place - 1]])) < 0) {
+            query->by_name[place] = query->by_name[place - 1];
+            place--;
+        }
+        query->by_name[place] = (uint8_t)i;
+    }
+}
+
 // Writes the query in words; returns the length, as snprintf does.
 static size_t write_text(const mica_query *query, char *text, size_t capacity) {
     size_t length = 0;
     for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_term *term = &query->terms[i];
-        const char *name = mi_schema_type(query->world->schema, term->component)->info.name;
+        const mi_term *term = &query->terms[query->by_name[i]];
+        const char *name = term_type(query, term)->info.name;
         char any[16] = "";
         if (term->any > 0) {
             snprintf(any, sizeof(any), "[any %d] ", term->any);
@@ -183,6 +201,7 @@ static mica_query *compile(mica_world *world, const mi_term *terms, uint32_t cou
     if (count > 0) {
         memcpy(query->terms, terms, count * sizeof(mi_term));
     }
+    sort_by_name(query);
     query->text_size = write_text(query, NULL, 0) + 1;
     query->text = mi_heap_allocate(heap, MICA_MEMORY_QUERIES, query->text_size, 1);
     if (query->text == NULL || !compile_sets(query)) {
@@ -416,8 +435,8 @@ static void explain_entity(const mica_query *query, mica_entity entity, explanat
     write_line(out, mi_query_matches(query, table) ? "matches (%s)%s%s\n" : "does not match (%s)%s%s\n", query->text,
                "", "");
     for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_term *term = &query->terms[i];
-        const char *name = mi_schema_type(query->world->schema, term->component)->info.name;
+        const mi_term *term = &query->terms[query->by_name[i]];
+        const char *name = term_type(query, term)->info.name;
         const bool has = mi_table_has(table, term->component);
         const char *verdict = "fails";
         if (term->use == MICA_USE_OPTIONAL_READ || term->use == MICA_USE_OPTIONAL_WRITE) {

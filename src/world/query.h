@@ -24,17 +24,18 @@ struct mica_query {
     uint32_t open_count; // walks over this query
     uint64_t hash;
     uint32_t term_count;
-    mi_term terms[MICA_QUERY_TERM_MAX]; // ascending by component
-    uint32_t word_count;                // of the sets below
-    uint32_t any_count;                 // any-of clauses in use
-    uint64_t *all_of;                   // word_count words: must be there
-    uint64_t *none_of;                  // must not be there
-    uint64_t *any_of;                   // any_count times word_count words
-    size_t set_size;                    // bytes behind `all_of`, which holds all sets and the access map
-    uint8_t *access;                    // by component id: MI_ACCESS_…
-    uint32_t access_count;              // ids from here on have none
-    bool requires_nothing;              // matches entities without components
-    uint32_t tables_made;               // store's counts when `tables` was last brought up to date
+    mi_term terms[MICA_QUERY_TERM_MAX];   // ascending by component
+    uint8_t by_name[MICA_QUERY_TERM_MAX]; // positions in `terms`, in the order of the components' names: for texts
+    uint32_t word_count;                  // of the sets below
+    uint32_t any_count;                   // any-of clauses in use
+    uint64_t *all_of;                     // word_count words: must be there
+    uint64_t *none_of;                    // must not be there
+    uint64_t *any_of;                     // any_count times word_count words
+    size_t set_size;                      // bytes behind `all_of`, which holds all sets and the access map
+    uint8_t *access;                      // by component id: MI_ACCESS_…
+    uint32_t access_count;                // ids from here on have none
+    bool requires_nothing;                // matches entities without components
+    uint32_t tables_made;                 // store's counts when `tables` was last brought up to date
     uint32_t tables_dropped;
     MI_ARRAY(mi_table *) tables;
     char *text;

@@ -62,8 +62,27 @@ static void the_same_terms_in_any_order_are_the_same_query(void **state) {
     const mica_term by_id[] = {{.component = ids[0], .use = MICA_USE_WITHOUT},
                                {.component = ids[1], .use = MICA_USE_READ}};
     assert_ptr_equal(mica_query_find(w.world, by_id, 2), a);
-    assert_string_equal(mica_query_text(a), "Health, !Frozen");
+    assert_string_equal(mica_query_text(a), "!Frozen, Health");
     watched_end(&w);
+}
+
+// Nothing visible depends on the order in which types were registered.
+static void texts_name_terms_in_the_order_of_names(void **state) {
+    (void)state;
+    char texts[2][256];
+    for (int32_t i = 0; i < 2; i++) {
+        mica_world *world = mica_world_create(NULL);
+        mica_type *const types[] = {mica_type_of(Position), mica_type_of(Frozen), mica_type_of(Health)};
+        for (int32_t k = 0; k < 3; k++) {
+            mica_world_register(world, types[i == 0 ? k : 2 - k]);
+        }
+        mica_query *query =
+            mica_query_of(world, mica_write(Position), mica_read_optional(Health), mica_without(Frozen));
+        assert_string_equal(mica_query_text(query), "!Frozen, ?Health, [write] Position");
+        mica_query_explain(query, mica_create(world), texts[i], sizeof(texts[i]));
+        mica_world_destroy(world);
+    }
+    assert_string_equal(texts[0], texts[1]);
 }
 
 static void trim_drops_the_queries_that_nobody_holds(void **state) {
@@ -564,6 +583,7 @@ int main(void) {
         cmocka_unit_test(terms_decide_what_matches),
         cmocka_unit_test(any_of_clauses_each_need_one),
         cmocka_unit_test(the_same_terms_in_any_order_are_the_same_query),
+        cmocka_unit_test(texts_name_terms_in_the_order_of_names),
         cmocka_unit_test(trim_drops_the_queries_that_nobody_holds),
         cmocka_unit_test(bad_terms_are_refused_by_number_and_name),
         cmocka_unit_test(a_query_without_terms_visits_every_entity),
