@@ -59,13 +59,15 @@ MICA_API void mica_query_release(mica_query *query);
 /// belongs to the query. O(1).
 MICA_API const char *mica_query_text(const mica_query *query);
 
-/// How many entities match. O(matching tables).
+/// How many entities match; 0 on failure: as `mica_query_begin`. O(matching tables).
 MICA_API int32_t mica_query_count(mica_query *query);
 
-/// An upper bound of `mica_query_count`, for reserving. O(1) or O(matching tables).
+/// An upper bound of `mica_query_count`, for reserving; 0 on failure: as `mica_query_begin`. O(1) or O(matching
+/// tables).
 MICA_API int32_t mica_query_size_hint(mica_query *query);
 
-/// The first entity in order of visit; null if none matches (no error). O(matching tables).
+/// The first entity in order of visit; null if none matches (no error), or on failure: as `mica_query_begin`.
+/// O(matching tables).
 MICA_API mica_entity mica_query_first(mica_query *query);
 
 /// Whether the entity is alive and matches. O(terms).
@@ -76,7 +78,8 @@ MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 MICA_API int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
 
 /// Why `entity` matches or not, a line a term, closed by zero, cut to `capacity` bytes; returns the length without the
-/// cut. With a null entity: what the query is, and which tables it matches. O(terms), O(matching tables).
+/// cut, 0 on failure: as `mica_query_begin`. With a null entity: what the query is, and which tables it matches.
+/// O(terms), O(matching tables).
 MICA_API size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity);
 
 // Walks

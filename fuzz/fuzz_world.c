@@ -1,0 +1,795 @@
+// Fuzzes what can be done to a world. An input is a list of operations, a letter each with the bytes that it takes as
+// arguments (`operations` at the end lists them); other bytes between operations are skipped. Numbers are taken modulo
+// what they choose from, so that digits serve as small numbers: "c" makes an entity, "a10" adds component 0 to the
+// entity made second.
+//
+// Operations use the verbs, record into command buffers, link, walk queries, and add, run and remove systems; inside
+// walks and systems the same bytes go on driving, so that every verb meets the structure lock. Allocations fail now and
+// then (`F`).
+//
+// Whatever the bytes are: a verb is refused with MICA_LOCKED only inside a walk, a system or a hook, and with
+// MICA_OUT_OF_MEMORY only when an allocation failed; one that is refused makes and destroys nothing; values know their
+// own address and their memory (`Owned`). After each round of operations all invariants hold, and at the end all memory
+// comes back.
+#include "fuzz.h"
+#include "world/world_fixture.h"
+
+enum {
+    COMPONENT_COUNT = 12,
+    HANDLE_COUNT = 64,
+    PLACEHOLDER_COUNT = 16,
+    QUERY_COUNT = 4,
+    SYSTEM_COUNT = 8,
+    BATCH_MAX = 8,
+    ROUND_OPERATIONS = 16,
+    ENTITY_LIMIT = 4000,
+    DEPTH_LIMIT = 4
+};
+
+typedef union any_value {
+    Health health;
+    Position position;
+    Wide wide;
+    Target target;
+    Armour armour;
+    Owned owned;
+    mica_child_of child_of;
+    mica_transform transform;
+    mica_name name;
+    mica_world_transform world_transform;
+} any_value;
+
+typedef struct fuzz {
+    const uint8_t *bytes;
+    size_t byte_size;
+    size_t at;
+    watched_world watched;
+    mica_world *world;
+    mica_component ids[COMPONENT_COUNT];
+    mica_entity handles[HANDLE_COUNT]; // living and dead ones; null where none has been yet
+    uint32_t handle_count;             // ever kept
+    mica_entity placeholders[PLACEHOLDER_COUNT];
+    uint32_t placeholder_count;
+    mica_commands *commands;
+    mica_query *queries[QUERY_COUNT];
+    Health held; // a resource held by pointer
+    int32_t walk_count;
+    int32_t depth; // walks, systems and hooks that are open
+} fuzz;
+
+// Choices
+
+static uint8_t take(fuzz *f) {
+    return f->at < f->byte_size ? f->bytes[f->at++] : 0;
+}
+
+static uint32_t pick(fuzz *f, uint32_t limit) {
+    return (uint32_t)(uint8_t)(take(f) - '0') % limit;
+}
+
+static mica_entity pick_target(fuzz *f) {
+    const uint8_t number = (uint8_t)(take(f) - '0');
+    return number < 128 ? f->handles[number % HANDLE_COUNT] : f->placeholders[number % PLACEHOLDER_COUNT];
+}
+
+static void keep(fuzz *f, mica_entity entity) {
+    if (!mica_entity_is_null(entity)) {
+        f->handles[f->handle_count++ % HANDLE_COUNT] = entity;
+    }
+}
+
+static mica_entity keep_placeholder(fuzz *f, mica_entity placeholder) {
+    if (!mica_entity_is_null(placeholder)) {
+        f->placeholders[f->placeholder_count++ % PLACEHOLDER_COUNT] = placeholder;
+    }
+    return placeholder;
+}
+
+// A value of a component; NULL for a tag.
+static const void *make_value(fuzz *f, uint32_t component, any_value *value) {
+    static int32_t number;
+    static const char *const names[] = {"", "a", NULL, "a name that is somewhat longer than the others"};
+    memset(value, 0, sizeof(*value));
+    switch (component) {
+    case 0:
+        value->health.now = (int32_t)pick(f, 256);
+        return value;
+    case 1:
+        value->position = (Position){(float)pick(f, 256), 1, 2};
+        return value;
+    case 2:
+        value->wide.number = (int32_t)pick(f, 256);
+        return value;
+    case 3:
+        value->target.who = pick_target(f);
+        return value;
+    case 6:
+        value->armour.now = 1;
+        return value;
+    case 7:
+        number = (int32_t)pick(f, 256);
+        value->owned = (Owned){.number = &number, .self = &value->owned};
+        return value;
+    case 8:
+        value->child_of.parent = pick_target(f);
+        return value;
+    case 9:
+        value->transform = (mica_transform)MICA_TRANSFORM_IDENTITY;
+        value->transform.position[pick(f, 3)] = (float)pick(f, 16);
+        value->transform.scale[pick(f, 3)] = (float)pick(f, 4);
+        value->transform.rotation[2] = 1;
+        value->transform.rotation[3] = 0;
+        return value;
+    case 10:
+        value->world_transform.m[12] = 1;
+        return value;
+    case 11:
+        value->name.text = names[pick(f, 4)];
+        return value;
+    default: // the tags Frozen and Marked; a value for one of them at times, which is refused
+        return pick(f, 16) == 15 ? value : NULL;
+    }
+}
+
+// Checking
+
+// What every result must be, whatever was done.
+static mica_result check(fuzz *f, mica_result result) {
+    FUZZ_CHECK(result >= MICA_OK && result < MICA_RESULT_COUNT, "");
+    FUZZ_CHECK(result == MICA_OK || mica_last_error()[0] != '\0', mica_result_name(result));
+    FUZZ_CHECK(result != MICA_LOCKED || f->depth > 0, mica_last_error());
+    FUZZ_CHECK(result != MICA_OUT_OF_MEMORY || f->watched.allocator.fail_count > 0, mica_last_error());
+    return result;
+}
+
+// As check, for a verb that makes `made_count` entities if it succeeds, and nothing otherwise.
+static void check_made(fuzz *f, mica_result result, int32_t count_before, int32_t made_count) {
+    check(f, result);
+    FUZZ_CHECK(result != MICA_OK || f->walk_count == 0, "rows moved during a walk");
+    FUZZ_CHECK(mica_world_entity_count(f->world) == count_before + (result == MICA_OK ? made_count : 0),
+               mica_last_error());
+}
+
+static mica_result result_of(mica_entity entity) {
+    return mica_entity_is_null(entity) ? mica_last_result() : MICA_OK;
+}
+
+static bool is_full(const fuzz *f) {
+    return mica_world_entity_count(f->world) >= ENTITY_LIMIT;
+}
+
+// Verbs
+
+static void do_create(fuzz *f) {
+    const int32_t count = mica_world_entity_count(f->world);
+    if (is_full(f)) {
+        return;
+    }
+    const mica_entity entity = mica_entity_create(f->world);
+    check_made(f, result_of(entity), count, 1);
+    keep(f, entity);
+}
+
+// Slots never used, used ones, and generations up to the highest.
+static void do_create_at(fuzz *f) {
+    mica_entity entities[BATCH_MAX];
+    const int32_t count = (int32_t)pick(f, BATCH_MAX);
+    for (int32_t i = 0; i < count; i++) {
+        const uint32_t index = pick(f, 256);
+        const uint32_t generation = pick(f, 256);
+        entities[i] = mica_entity_make(index, generation < 192 ? generation : MICA_GENERATION_MAX - (255 - generation));
+    }
+    const int32_t count_before = mica_world_entity_count(f->world);
+    const mica_result result = mica_entity_create_at(f->world, entities, count);
+    check_made(f, result, count_before, count);
+    for (int32_t i = 0; i < count && result == MICA_OK; i++) {
+        keep(f, entities[i]);
+    }
+}
+
+// Fills in values for a spawn; returns how many.
+static int32_t make_values(fuzz *f, mica_value *values, any_value *memory) {
+    const int32_t count = (int32_t)pick(f, BATCH_MAX);
+    for (int32_t i = 0; i < count; i++) {
+        const uint32_t component = pick(f, COMPONENT_COUNT);
+        values[i] = (mica_value){.component = f->ids[component]};
+        if (pick(f, 2) == 0) {
+            values[i].value = make_value(f, component, &memory[i]);
+        }
+    }
+    return count;
+}
+
+static void do_spawn(fuzz *f) {
+    mica_value values[BATCH_MAX];
+    any_value memory[BATCH_MAX];
+    const int32_t value_count = make_values(f, values, memory);
+    const int32_t count = mica_world_entity_count(f->world);
+    const mica_entity entity = mica_entity_spawn(f->world, values, value_count);
+    check_made(f, result_of(entity), count, 1);
+    keep(f, entity);
+}
+
+static int32_t pick_count(fuzz *f) {
+    const int32_t count = (int32_t)pick(f, 256);
+    return count < 192 ? count : (count - 191) * 16;
+}
+
+static void do_spawn_many(fuzz *f) {
+    static Health health[1024 + 16];
+    static mica_entity entities[1024 + 16];
+    const mica_column columns[] = {{.component = f->ids[pick(f, COMPONENT_COUNT)]},
+                                   {.component = f->ids[0], .value = pick(f, 2) == 0 ? health : NULL},
+                                   {.component = f->ids[pick(f, COMPONENT_COUNT)]}};
+    const int32_t made_count = is_full(f) ? 0 : pick_count(f);
+    const int32_t count = mica_world_entity_count(f->world);
+    const mica_result result = mica_entity_spawn_many(f->world, columns, 1 + (int32_t)pick(f, 3), made_count, entities);
+    check_made(f, result, count, made_count);
+    if (result == MICA_OK && made_count > 0) {
+        keep(f, entities[0]);
+        keep(f, entities[made_count - 1]);
+    }
+}
+
+static void fill_span(void *user, const mica_spawn_span *span) {
+    fuzz *f = user;
+    f->depth++;
+    FUZZ_CHECK(span->count > 0, "");
+    keep(f, span->entities[0]);
+    FUZZ_CHECK(mica_entity_is_null(mica_entity_create(f->world)), "an entity made inside a filling");
+    f->depth--;
+}
+
+static void do_spawn_fill(fuzz *f) {
+    const mica_component components[] = {f->ids[pick(f, COMPONENT_COUNT)], f->ids[pick(f, COMPONENT_COUNT)]};
+    const int32_t made_count = is_full(f) ? 0 : pick_count(f);
+    const int32_t count = mica_world_entity_count(f->world);
+    const mica_result result =
+        mica_entity_spawn_fill(f->world, components, (int32_t)pick(f, 3), made_count, fill_span, f);
+    check_made(f, result, count, made_count);
+}
+
+static void do_clone(fuzz *f) {
+    const int32_t count = mica_world_entity_count(f->world);
+    const mica_entity entity = mica_entity_clone(f->world, pick_target(f));
+    check_made(f, result_of(entity), count, 1);
+    keep(f, entity);
+}
+
+static void do_destroy(fuzz *f) {
+    const int32_t count = mica_world_entity_count(f->world);
+    const mica_entity entity = pick_target(f);
+    check_made(f, mica_entity_destroy(f->world, entity), count, -1);
+}
+
+static void do_destroy_many(fuzz *f) {
+    mica_entity entities[BATCH_MAX];
+    const int32_t count = (int32_t)pick(f, BATCH_MAX);
+    for (int32_t i = 0; i < count; i++) {
+        entities[i] = pick_target(f);
+    }
+    const int32_t count_before = mica_world_entity_count(f->world);
+    const mica_result result = check(f, mica_entity_destroy_many(f->world, entities, count));
+    for (int32_t i = 0; i < count && result == MICA_OK; i++) {
+        FUZZ_CHECK(!mica_entity_alive(f->world, entities[i]), "");
+    }
+    FUZZ_CHECK(result == MICA_OK || mica_world_entity_count(f->world) == count_before, mica_last_error());
+}
+
+static void do_add(fuzz *f) {
+    any_value memory;
+    const mica_entity entity = pick_target(f);
+    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const void *value = pick(f, 2) == 0 ? NULL : make_value(f, component, &memory);
+    const bool has = mica_entity_has(f->world, entity, f->ids[component]);
+    const mica_result result = check(f, mica_entity_add(f->world, entity, f->ids[component], value));
+    FUZZ_CHECK(result != MICA_OK || !has, "added what was there");
+    FUZZ_CHECK(result == MICA_OK || mica_entity_has(f->world, entity, f->ids[component]) == has, mica_last_error());
+}
+
+static void do_set(fuzz *f) {
+    any_value memory;
+    const mica_entity entity = pick_target(f);
+    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const bool has = mica_entity_has(f->world, entity, f->ids[component]);
+    const mica_result result =
+        check(f, mica_entity_set(f->world, entity, f->ids[component], make_value(f, component, &memory)));
+    FUZZ_CHECK(result == MICA_OK || mica_entity_has(f->world, entity, f->ids[component]) == has, mica_last_error());
+}
+
+static void do_remove(fuzz *f) {
+    const mica_entity entity = pick_target(f);
+    const mica_component component = f->ids[pick(f, COMPONENT_COUNT)];
+    if (check(f, mica_entity_remove(f->world, entity, component)) == MICA_OK) {
+        FUZZ_CHECK(!mica_entity_has(f->world, entity, component), "");
+    }
+}
+
+static void do_link(fuzz *f) {
+    const mica_entity child = pick_target(f);
+    const mica_entity parent = pick_target(f);
+    const mica_pose pose = pick(f, 2) == 0 ? MICA_POSE_LOCAL : MICA_POSE_WORLD;
+    if (check(f, mica_entity_set_parent(f->world, child, parent, pose)) == MICA_OK) {
+        FUZZ_CHECK(mica_entity_equal(mica_parent(f->world, child), parent), "");
+    }
+}
+
+static void do_link_many(fuzz *f) {
+    mica_entity children[BATCH_MAX];
+    mica_entity parents[BATCH_MAX];
+    const int32_t count = (int32_t)pick(f, BATCH_MAX);
+    for (int32_t i = 0; i < count; i++) {
+        children[i] = pick_target(f);
+        parents[i] = pick_target(f);
+    }
+    const mica_result result = check(f, mica_entity_set_parent_many(f->world, children, parents, count));
+    for (int32_t i = 0; i < count && result == MICA_OK; i++) {
+        FUZZ_CHECK(mica_entity_equal(mica_parent(f->world, children[i]), parents[i]), "");
+    }
+}
+
+static void do_destroy_subtree(fuzz *f) {
+    const mica_entity root = pick_target(f);
+    const int32_t child_count = mica_child_count(f->world, root);
+    const int32_t count = mica_world_entity_count(f->world);
+    if (check(f, mica_entity_destroy_subtree(f->world, root)) == MICA_OK) {
+        FUZZ_CHECK(mica_world_entity_count(f->world) <= count - 1 - child_count, "");
+    }
+}
+
+static void add_one(void *value, void *user) {
+    (void)user;
+    ((Health *)value)->now++;
+}
+
+// Verbs that move no rows: all are allowed while structure is locked.
+static void do_look(fuzz *f) {
+    const mica_entity entity = pick_target(f);
+    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const mica_component id = f->ids[component];
+    const bool has = mica_entity_has(f->world, entity, id);
+    const bool is_tag = component == 4 || component == 5;
+    FUZZ_CHECK((mica_entity_get(f->world, entity, id) != NULL) == (has && !is_tag), "");
+    FUZZ_CHECK(mica_entity_get_write(f->world, entity, id) == NULL || (has && component != 8), "");
+    const mica_result result = check(f, mica_entity_patch(f->world, entity, f->ids[0], add_one, NULL));
+    FUZZ_CHECK((result == MICA_OK) == mica_entity_has(f->world, entity, f->ids[0]), mica_last_error());
+    mica_component listed[COMPONENT_COUNT];
+    const int32_t count = mica_entity_components(f->world, entity, listed, COMPONENT_COUNT);
+    FUZZ_CHECK((count >= 0) == mica_entity_alive(f->world, entity) && count <= COMPONENT_COUNT, "");
+    FUZZ_CHECK(count < 0 || mica_entity_has_all(f->world, entity, listed, count), "");
+    FUZZ_CHECK(count < 1 || mica_entity_has_any(f->world, entity, listed, count), "");
+    FUZZ_CHECK(mica_child_count(f->world, entity) >= -1, "");
+    float matrix[16];
+    check(f, mica_transform_world_of(f->world, entity, matrix));
+    FUZZ_CHECK(mica_name_of(f->world, entity) != NULL, "");
+}
+
+static void do_resource(fuzz *f) {
+    any_value memory;
+    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const mica_component id = f->ids[component];
+    switch (pick(f, 4)) {
+    case 0:
+        check(f, mica_resource_set(f->world, id, make_value(f, component, &memory)));
+        break;
+    case 1:
+        check(f, mica_resource_set_pointer(f->world, f->ids[0], &f->held));
+        break;
+    case 2:
+        if (mica_resource_ensure(f->world, id) == NULL) {
+            check(f, mica_last_result());
+        }
+        break;
+    default:
+        check(f, mica_resource_remove(f->world, id));
+        FUZZ_CHECK(mica_resource_get(f->world, id) == NULL && mica_resource_version(f->world, id) == 0, "");
+    }
+}
+
+static void do_clear(fuzz *f) {
+    if (pick(f, 4) == 3 && check(f, mica_world_clear(f->world)) == MICA_OK) {
+        FUZZ_CHECK(mica_world_entity_count(f->world) == 0 && f->walk_count == 0, "");
+    }
+}
+
+static void do_trim(fuzz *f) {
+    FUZZ_CHECK(check(f, mica_world_trim(f->world)) != MICA_OK || f->walk_count == 0, "trimmed during a walk");
+}
+
+static void do_reserve(fuzz *f) {
+    check(f, mica_world_reserve(f->world, pick(f, 256) * 8));
+}
+
+static void do_resolve(fuzz *f) {
+    check(f, mica_transform_resolve(f->world));
+}
+
+static void do_fail(fuzz *f) {
+    test_allocator_fail_at(&f->watched.allocator, 1 + pick(f, 64));
+    if (pick(f, 4) == 3) {
+        f->watched.allocator.fail_to = UINT64_MAX;
+    }
+}
+
+// Commands
+
+static void record_spawn(fuzz *f, mica_commands *commands) {
+    mica_value values[BATCH_MAX];
+    any_value memory[BATCH_MAX];
+    const int32_t count = make_values(f, values, memory);
+    check(f, result_of(keep_placeholder(f, mica_commands_spawn(commands, values, count))));
+}
+
+static void record_value(fuzz *f, mica_commands *commands, bool is_add) {
+    any_value memory;
+    const mica_entity entity = pick_target(f);
+    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const void *value = make_value(f, component, &memory);
+    check(f, is_add ? mica_commands_add(commands, entity, f->ids[component], value)
+                    : mica_commands_set(commands, entity, f->ids[component], value));
+}
+
+static void record_destroy_many(fuzz *f, mica_commands *commands) {
+    mica_entity entities[BATCH_MAX];
+    const int32_t count = (int32_t)pick(f, BATCH_MAX);
+    for (int32_t i = 0; i < count; i++) {
+        entities[i] = pick_target(f);
+    }
+    check(f, mica_commands_destroy_many(commands, entities, count));
+}
+
+static void record(fuzz *f, mica_commands *commands) {
+    if (commands == NULL) {
+        check(f, mica_last_result());
+        return;
+    }
+    const int32_t entity_count = mica_world_entity_count(f->world);
+    switch (pick(f, 10)) {
+    case 0:
+        record_spawn(f, commands);
+        break;
+    case 1:
+        check(f, result_of(keep_placeholder(f, mica_commands_clone(commands, pick_target(f)))));
+        break;
+    case 2:
+        check(f, mica_commands_destroy_entity(commands, pick_target(f)));
+        break;
+    case 3:
+        record_destroy_many(f, commands);
+        break;
+    case 4:
+    case 5:
+        record_value(f, commands, true);
+        break;
+    case 6:
+        record_value(f, commands, false);
+        break;
+    case 7: {
+        const mica_entity entity = pick_target(f);
+        check(f, mica_commands_remove(commands, entity, f->ids[pick(f, COMPONENT_COUNT)]));
+        break;
+    }
+    case 8: {
+        const mica_entity child = pick_target(f);
+        const mica_entity parent = pick_target(f);
+        check(f, mica_commands_set_parent(commands, child, parent, (mica_pose)pick(f, 2)));
+        break;
+    }
+    default:
+        check(f, mica_commands_destroy_subtree(commands, pick_target(f)));
+    }
+    FUZZ_CHECK(mica_world_entity_count(f->world) == entity_count, "recording touched the world");
+}
+
+static void do_record(fuzz *f) {
+    record(f, f->commands);
+}
+
+static void do_apply(fuzz *f) {
+    const mica_result result = check(f, mica_commands_apply(f->commands));
+    FUZZ_CHECK(result != MICA_OK || mica_commands_count(f->commands) == 0, "");
+    for (uint32_t i = 0; i < PLACEHOLDER_COUNT && result == MICA_OK; i++) {
+        keep(f, mica_commands_resolve(f->commands, f->placeholders[i]));
+    }
+}
+
+static void do_drop(fuzz *f) {
+    mica_commands_clear(f->commands);
+    FUZZ_CHECK(mica_commands_count(f->commands) == 0, "");
+}
+
+// Queries and walks
+
+static int32_t make_terms(fuzz *f, mica_term *terms) {
+    const int32_t count = (int32_t)pick(f, BATCH_MAX);
+    for (int32_t i = 0; i < count; i++) {
+        const uint32_t component = pick(f, COMPONENT_COUNT);
+        const uint32_t use = pick(f, 32);
+        terms[i] = (mica_term){.component = f->ids[component],
+                               .use = (uint8_t)(1 + use % MICA_USE_OPTIONAL_WRITE),
+                               .any = (uint8_t)(use < 24 ? 0 : 1 + use % 2)};
+    }
+    return count;
+}
+
+static void do_query(fuzz *f) {
+    mica_term terms[BATCH_MAX];
+    const uint32_t place = pick(f, QUERY_COUNT);
+    mica_query *query = mica_query_create(f->world, terms, make_terms(f, terms));
+    if (query == NULL) {
+        check(f, mica_last_result());
+        return;
+    }
+    if (f->walk_count == 0) {
+        mica_query_release(f->queries[place]);
+        f->queries[place] = query;
+    } else {
+        mica_query_release(query);
+    }
+}
+
+// A query that has to look at new tables needs memory, and knows of nothing without.
+static void do_ask(fuzz *f) {
+    mica_query *query = f->queries[pick(f, QUERY_COUNT)];
+    const mica_entity entity = pick_target(f);
+    if (query == NULL) {
+        return;
+    }
+    char text[64];
+    mica_entity entities[BATCH_MAX] = {MICA_NULL};
+    const bool may_fail = f->watched.allocator.fail_from != 0;
+    const size_t length = mica_query_explain(query, entity, text, sizeof(text));
+    const bool contains = mica_query_contains(query, entity);
+    const int32_t count = mica_query_count(query);
+    const int32_t hint = mica_query_size_hint(query);
+    const int32_t listed_count = mica_query_entities(query, entities, BATCH_MAX);
+    const mica_entity first = mica_query_first(query);
+    FUZZ_CHECK(memchr(text, '\0', sizeof(text)) != NULL, "");
+    FUZZ_CHECK(!contains || mica_entity_alive(f->world, entity), "");
+    FUZZ_CHECK(count <= mica_world_entity_count(f->world), "");
+    if (may_fail) {
+        return;
+    }
+    FUZZ_CHECK(length > 0 && count <= hint && count >= contains && listed_count == count, "");
+    FUZZ_CHECK(mica_entity_equal(entities[0], first) && mica_entity_is_null(first) == (count == 0), "");
+    for (int32_t i = 0; i < listed_count && i < BATCH_MAX; i++) {
+        FUZZ_CHECK(mica_query_contains(query, entities[i]), "a query lists what it does not contain");
+    }
+}
+
+static void run_operation(fuzz *f);
+
+// A few operations inside a walk or a system; `commands` is where to record.
+static void run_inside(fuzz *f, mica_commands *commands) {
+    for (uint32_t left = pick(f, 4); left > 0; left--) {
+        if (pick(f, 2) == 0) {
+            record(f, commands);
+        } else if (f->depth < DEPTH_LIMIT) {
+            run_operation(f);
+        }
+    }
+}
+
+static void touch_span(fuzz *f, const mica_iter *it) {
+    FUZZ_CHECK(it->count > 0, "a span without rows");
+    for (uint32_t i = 0; i < COMPONENT_COUNT; i++) {
+        const uint8_t *column = mica_iter_read_id(it, f->ids[i]);
+        const mica_component_info *info = mica_schema_info(mica_world_schema(f->world), f->ids[i]);
+        volatile uint8_t last = column == NULL ? 0 : column[(size_t)info->size * (size_t)it->count - 1];
+        (void)last;
+    }
+    Health *health = mica_iter_write_id(it, f->ids[0]);
+    for (int32_t i = 0; i < it->count; i++) {
+        FUZZ_CHECK(mica_entity_alive(f->world, it->entities[i]), "a walk over the dead");
+        if (health != NULL) {
+            health[i].now++;
+        }
+    }
+}
+
+static void walk(fuzz *f, mica_iter it) {
+    if (!it.open) {
+        return;
+    }
+    f->depth++;
+    f->walk_count++;
+    const uint32_t limit = 1 + pick(f, 64);
+    for (uint32_t i = 0; i < limit && mica_iter_next(&it); i++) {
+        touch_span(f, &it);
+        if (i < 3) {
+            run_inside(f, mica_iter_commands(it));
+        }
+    }
+    f->walk_count--;
+    mica_iter_end(&it);
+    f->depth--;
+}
+
+static void do_walk(fuzz *f) {
+    mica_query *query = f->queries[pick(f, QUERY_COUNT)];
+    if (query == NULL) {
+        query = mica_query_find(f->world, NULL, 0);
+    }
+    walk(f, mica_query_begin(query));
+}
+
+// Systems
+
+static const char *const system_names[SYSTEM_COUNT] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"};
+
+static void run_system(mica_run *run) {
+    fuzz *f = mica_run_user(run);
+    const int32_t walk_count = f->walk_count;
+    f->depth++;
+    switch (pick(f, 8)) {
+    case 7:
+        mica_run_fail(run, MICA_UNSUPPORTED, "asked to");
+        break;
+    case 6: { // left open: the library says so and closes it
+        const mica_iter it = mica_run_begin(run);
+        f->walk_count += it.open;
+        break;
+    }
+    case 5:
+    case 4:
+        walk(f, mica_run_begin(run));
+        break;
+    case 3:
+        walk(f, mica_query_begin(mica_run_query(run, 0)));
+        break;
+    default:
+        break;
+    }
+    int32_t *state = mica_run_state(run, int32_t);
+    if (state != NULL) {
+        ++*state;
+    }
+    run_inside(f, mica_run_commands(run));
+    f->walk_count = walk_count;
+    f->depth--;
+}
+
+static void do_system_add(fuzz *f) {
+    mica_system_def def = {.name = system_names[pick(f, SYSTEM_COUNT)], .run = run_system, .user = f};
+    def.stage = (mica_stage)pick(f, 11);
+    def.priority = (int32_t)pick(f, 3);
+    make_terms(f, def.query);
+    def.query_count = (int32_t)pick(f, 2);
+    if (def.query_count > 0) {
+        make_terms(f, def.queries[0].terms);
+    }
+    const uint32_t options = pick(f, 256);
+    def.start = (options & 1) != 0 ? run_system : NULL;
+    def.stop = (options & 2) != 0 ? run_system : NULL;
+    def.exclusive = (options & 4) != 0;
+    def.disabled = (options & 8) != 0;
+    def.state = (options & 16) != 0 ? mica_type_of(Health) : NULL;
+    def.before[0] = (options & 32) != 0 ? system_names[pick(f, SYSTEM_COUNT)] : NULL;
+    def.after[0] = (options & 64) != 0 ? system_names[pick(f, SYSTEM_COUNT)] : NULL;
+    if ((options & 128) != 0) {
+        def.also_count = 1;
+        def.also[0] = (mica_system_place){.stage = (mica_stage)pick(f, 11), .priority = 1};
+    }
+    const mica_system system = mica_system_add(f->world, &def);
+    check(f, system.id == 0 ? mica_last_result() : MICA_OK);
+}
+
+static void do_system_change(fuzz *f) {
+    const mica_system system = mica_system_find(f->world, system_names[pick(f, SYSTEM_COUNT)]);
+    const uint32_t change = pick(f, 4);
+    check(f, change == 0 ? mica_system_remove(f->world, system) : mica_system_enable(f->world, system, change == 1));
+    mica_system systems[SYSTEM_COUNT];
+    const int32_t count = mica_world_systems(f->world, systems, SYSTEM_COUNT);
+    check(f, count < 0 ? mica_last_result() : MICA_OK);
+    char plan[128];
+    (void)mica_world_plan(f->world, plan, sizeof(plan));
+}
+
+static void do_stage_add(fuzz *f) {
+    const char *name = system_names[pick(f, SYSTEM_COUNT)];
+    const mica_stage stage = mica_stage_add_after(f->world, name, (mica_stage)pick(f, 11));
+    check(f, stage < 0 ? mica_last_result() : MICA_OK);
+}
+
+static void do_step(fuzz *f) {
+    const uint64_t tick = mica_world_tick(f->world);
+    const uint64_t version = mica_world_version(f->world);
+    f->depth++; // a system that leaves a walk open has failed with MICA_LOCKED
+    const mica_result result = check(f, mica_world_step(f->world, 0.25F));
+    f->depth--;
+    FUZZ_CHECK(mica_world_tick(f->world) == tick + (result == MICA_OK), mica_last_error());
+    FUZZ_CHECK(mica_world_version(f->world) >= version, "");
+}
+
+static void do_advance(fuzz *f) {
+    const uint64_t tick = mica_world_tick(f->world);
+    f->depth++; // as in do_step
+    const int32_t count = mica_world_advance(f->world, (double)pick(f, 4) / 32);
+    check(f, count < 0 ? mica_last_result() : MICA_OK);
+    f->depth--;
+    FUZZ_CHECK(mica_world_tick(f->world) == tick + (uint64_t)(count < 0 ? -1 - count : count), mica_last_error());
+}
+
+static const struct {
+    char letter;
+    void (*run)(fuzz *f);
+} operations[] = {
+    {'c', do_create},        {'C', do_create_at},
+    {'s', do_spawn},         {'S', do_spawn_many},
+    {'f', do_spawn_fill},    {'n', do_clone},
+    {'d', do_destroy},       {'D', do_destroy_many},
+    {'a', do_add},           {'t', do_set},
+    {'r', do_remove},        {'l', do_link},
+    {'L', do_link_many},     {'T', do_destroy_subtree},
+    {'g', do_look},          {'u', do_resource},
+    {'x', do_clear},         {'m', do_trim},
+    {'v', do_reserve},       {'p', do_resolve},
+    {'F', do_fail},          {'R', do_record},
+    {'A', do_apply},         {'X', do_drop},
+    {'q', do_query},         {'k', do_ask},
+    {'w', do_walk},          {'y', do_system_add},
+    {'Y', do_system_change}, {'G', do_stage_add},
+    {'z', do_step},          {'Z', do_advance},
+};
+
+static void run_operation(fuzz *f) {
+    const char letter = (char)take(f);
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        if (operations[i].letter == letter) {
+            operations[i].run(f);
+            return;
+        }
+    }
+}
+
+static void begin(fuzz *f) {
+    watched_begin(&f->watched);
+    f->world = f->watched.world;
+    mica_type *const types[COMPONENT_COUNT] = {mica_type_of(Health),
+                                               mica_type_of(Position),
+                                               mica_type_of(Wide),
+                                               mica_type_of(Target),
+                                               mica_type_of(Frozen),
+                                               mica_type_of(Marked),
+                                               mica_type_of(Armour),
+                                               mica_type_of(Owned),
+                                               mica_type_of(mica_child_of),
+                                               mica_type_of(mica_transform),
+                                               mica_type_of(mica_world_transform),
+                                               mica_type_of(mica_name)};
+    for (uint32_t i = 0; i < COMPONENT_COUNT; i++) {
+        f->ids[i] = mica_world_register(f->world, types[i]);
+        FUZZ_CHECK(f->ids[i] != 0, mica_last_error());
+    }
+    f->commands = mica_commands_create(f->world);
+    FUZZ_CHECK(f->commands != NULL, mica_last_error());
+}
+
+// A walk that is still open at times ends with the world.
+static void end(fuzz *f) {
+    if (f->byte_size % 2 == 1) {
+        (void)mica_query_begin(mica_query_find(f->world, NULL, 0));
+    }
+    for (int32_t i = 0; i < QUERY_COUNT; i++) {
+        mica_query_release(f->queries[i]);
+    }
+    mica_commands_destroy(f->commands);
+    f->depth++; // in stop functions
+    mica_world_destroy(f->world);
+    FUZZ_CHECK_MEMORY(&f->watched.allocator);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
+    static fuzz f;
+    f = (fuzz){.bytes = bytes, .byte_size = byte_size};
+    begin(&f);
+    while (f.at < f.byte_size) {
+        for (int32_t i = 0; i < ROUND_OPERATIONS && f.at < f.byte_size; i++) {
+            run_operation(&f);
+        }
+        (void)test_allocator_fail_stop(&f.watched.allocator);
+        FUZZ_CHECK_WORLD(f.world);
+    }
+    end(&f);
+    return 0;
+}
