@@ -278,7 +278,9 @@ static bool agrees_in_traits(const type_batch *batch, const mi_type *type, const
 }
 
 static bool agrees(const type_batch *batch, const mi_type *type, const mica_type *descriptor) {
-    const uint32_t align = descriptor->kind == MICA_KIND_TAG ? 0 : descriptor->align;
+    // A tag may be said to be aligned to 1 byte as well.
+    const bool is_plain_tag = descriptor->kind == MICA_KIND_TAG && descriptor->align == 1;
+    const uint32_t align = is_plain_tag ? 0 : descriptor->align;
     if (type->info.kind != descriptor->kind) {
         return mi_refuse(batch->refusal, MICA_MISMATCH, "\"{}\" is known as {} and declared as {}",
                          MI_TEXT(descriptor->name), MI_TEXT(kind_name(type->info.kind)),

@@ -317,6 +317,16 @@ static void other_properties_under_a_known_name_are_refused_with_both(void **sta
     assert_refused(f->schema, &other, MICA_MISMATCH, "int z;");
 }
 
+static void a_known_tag_with_an_alignment_is_refused(void **state) {
+    const fixture *f = *state;
+    mica_type tag = {.name = "Odd", .kind = MICA_KIND_TAG};
+    assert_int_equal(mica_schema_register(f->schema, &tag), 1);
+    mica_type other = {.name = "Odd", .align = 1, .kind = MICA_KIND_TAG};
+    assert_int_equal(mica_schema_register(f->schema, &other), 1);
+    other = (mica_type){.name = "Odd", .align = 16, .kind = MICA_KIND_TAG};
+    assert_refused(f->schema, &other, MICA_MISMATCH, "declared to 16");
+}
+
 static void fields_of_other_words_for_the_same_are_accepted(void **state) {
     const fixture *f = *state;
     mica_type type = {.name = "Same", .fields = "{ _Bool on; unsigned n; }", .size = 8, .align = 4};
@@ -864,6 +874,7 @@ int main(void) {
         CASE(the_same_type_of_two_libraries_is_one),
         CASE(a_descriptor_may_vanish_afterwards),
         CASE(other_properties_under_a_known_name_are_refused_with_both),
+        CASE(a_known_tag_with_an_alignment_is_refused),
         CASE(fields_of_other_words_for_the_same_are_accepted),
         CASE(other_names_of_an_enumeration_are_refused),
         CASE(fields_come_from_whichever_descriptor_has_them),
