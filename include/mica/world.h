@@ -38,7 +38,8 @@ typedef struct mica_world_def {
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;
-/// walks that are open end with it. O(entities whose types have a destruct hook, tables, systems).
+/// walks that are open end with it. Inside one of its own systems the world stays (`MICA_LOCKED`, as the last error).
+/// O(entities whose types have a destruct hook, tables, systems).
 MICA_API void mica_world_destroy(mica_world *world);
 
 /// The world's schema; no reference is taken. O(1).

@@ -75,6 +75,11 @@ void mica_world_destroy(mica_world *world) {
     if (world == NULL) {
         return;
     }
+    if (world->running != NULL) { // what called the system goes on in this world
+        mi_fail(&world->log, MICA_LOCKED, "mica_world_destroy", "system \"{}\" of {} is running",
+                MI_TEXT(world->running_system), MI_TEXT(world->name));
+        return;
+    }
     for (uint32_t i = world->extensions.count; i-- > 0;) {
         if (world->extensions.data[i].stop != NULL) {
             world->extensions.data[i].stop(world, world->extensions.data[i].state);

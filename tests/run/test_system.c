@@ -581,6 +581,24 @@ static void types_registered_after_churn_work_in_systems(void **state) {
     assert_string_equal(take_notes(), "walked=1");
 }
 
+static void end_own_world(mica_run *run) {
+    mica_error_clear();
+    mica_world_destroy(mica_run_world(run));
+    assert_int_equal(mica_last_result(), MICA_LOCKED);
+    assert_non_null(strstr(mica_last_error(), "system \"ender\" of test is running"));
+    note("ended");
+}
+
+static void a_world_is_not_ended_by_its_own_system(void **state) {
+    (void)state;
+    add(&(mica_system_def){.name = "ender", .start = end_own_world, .run = end_own_world, .stop = end_own_world});
+    step();
+    assert_string_equal(take_notes(), "ended ended");
+    mica_world_destroy(world); // runs the stop function, inside which it refuses to begin again
+    world = NULL;
+    assert_string_equal(take_notes(), "ended");
+}
+
 static void assert_no_run(const char *call) {
     assert_int_equal(mica_last_result(), MICA_INVALID);
     assert_non_null(strstr(mica_last_error(), call));
@@ -1440,6 +1458,7 @@ int main(void) {
         CASE(another_world_may_be_stepped_inside_a_system),
         CASE(a_walk_left_open_fails_the_system_and_locks_nothing),
         CASE(further_queries_are_numbered_from_zero),
+        CASE(a_world_is_not_ended_by_its_own_system),
         CASE(no_run_is_refused),
         CASE(queries_of_systems_outlive_trimming),
         CASE(removing_a_system_gives_its_queries_back),
