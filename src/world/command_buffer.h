@@ -37,8 +37,11 @@ typedef struct mi_command {
     // itself, owned, NULL if it is to be constructed or was moved out.
     void *data;
     uint32_t count;
-    uint32_t next;  // number of the next command on the same entity in its fold, 0: none
-    uint32_t flags; // of a link or unlink, the relation's own
+    uint32_t next; // while a fold is applied: number of the next command on the same entity, unless this is the last
+    union {
+        uint32_t last;  // the same: of the first command on an entity, number of the last one
+        uint32_t flags; // of a link or unlink, the relation's own
+    };
     mica_component component;
     uint8_t kind; // a mi_command_kind
     bool has_placeholders;
@@ -49,12 +52,11 @@ typedef struct mi_arena_block {
     size_t byte_size;
 } mi_arena_block;
 
-// The commands of a fold that have one entity as target.
-typedef struct mi_group {
-    mica_entity entity; // a placeholder if the fold itself makes it
-    uint32_t first, last;
-    uint32_t cell; // of `cells`, where the group's number stands
-} mi_group;
+// What recording has to know of a type whose values are bytes without placeholders, and which is no relation.
+typedef struct mi_plain_type {
+    uint16_t size;  // 0: a tag
+    uint16_t align; // 0: this is no such type, or not known to be one
+} mi_plain_type;
 
 // What a group leaves of a component: the value that `value` points to (kept in its command), or a constructed one
 // where either pointer is NULL.
@@ -66,8 +68,7 @@ typedef struct mi_pending {
 
 // Scratch memory of folding, kept from fold to fold.
 typedef struct mi_fold {
-    MI_ARRAY(mi_group) groups;
-    MI_ARRAY(uint32_t) cells; // a hash table of numbers of groups, by handle
+    MI_ARRAY(uint32_t) cells; // a hash table of the entities' first commands, by handle
     MI_ARRAY(mi_pending) pending;
     MI_ARRAY(uint32_t) places; // by component: number in `pending` + 1; all 0 between groups
     MI_ARRAY(mi_change) changes;
@@ -84,10 +85,12 @@ struct mica_commands {
     // is told apart.
     MI_ARRAY(mica_entity) placeholders;
     uint32_t placeholder_base;
-    uint32_t made_count; // placeholders before this one are made, or their making was skipped
+    uint32_t made_count;                 // placeholders before this one are made, or their making was skipped
+    MI_ARRAY(mi_plain_type) plain_types; // by component
     // Values never move between recording and applying, so memory grows by blocks, of which the last is filled.
     MI_ARRAY(mi_arena_block) blocks;
-    size_t block_used;
+    uint8_t *free_memory; // in the last block
+    size_t free_size;
     mica_commands_stats stats;
     mi_fold fold;
 };
@@ -127,7 +130,13 @@ mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end,
 mica_result mi_commands_patch(mica_commands *commands, mica_component component, void *value, const char *call);
 
 // Counts commands that are done with, in the buffer and in its world.
-void mi_commands_count_done(mica_commands *commands, uint32_t applied_count, uint32_t skipped_count);
+static inline void mi_commands_count_done(mica_commands *commands, uint32_t applied_count, uint32_t skipped_count) {
+    commands->stats.applied_count += applied_count;
+    if (skipped_count > 0) {
+        commands->stats.skipped_count += skipped_count;
+        commands->world->command_skipped_count += skipped_count;
+    }
+}
 
 // Raw memory of the buffer's arena, good until the buffer is empty; NULL when there is none.
 void *mi_commands_take_memory(mica_commands *commands, size_t byte_size, size_t alignment);

@@ -15,14 +15,25 @@
 
 // Memory
 
-static void *take_from_block(const mi_arena_block *block, size_t *used, size_t byte_size, size_t alignment) {
-    const uintptr_t base = (uintptr_t)block->memory;
-    const size_t start = (size_t)(((base + *used + alignment - 1) & ~(uintptr_t)(alignment - 1)) - base);
-    if (start > block->byte_size || byte_size > block->byte_size - start) {
+// Memory in the block that is being filled, or NULL. Size and padding together must not overflow.
+static inline void *take_from_block(mica_commands *commands, size_t byte_size, size_t alignment) {
+    const size_t padding = (size_t)(-(uintptr_t)commands->free_memory & (alignment - 1));
+    const size_t taken_size = padding + byte_size;
+    if (taken_size > commands->free_size) {
         return NULL;
     }
-    *used = start + byte_size;
-    return block->memory + start;
+    uint8_t *memory = commands->free_memory + padding;
+    commands->free_memory += taken_size;
+    commands->free_size -= taken_size;
+    return memory;
+}
+
+// Makes the last block, if there is one, the one that is being filled.
+static void begin_block(mica_commands *commands) {
+    const uint32_t count = commands->blocks.count;
+    const mi_arena_block last = count > 0 ? commands->blocks.data[count - 1] : (mi_arena_block){NULL, 0};
+    commands->free_memory = last.memory;
+    commands->free_size = last.byte_size;
 }
 
 static bool add_block(mica_commands *commands, size_t byte_size) {
@@ -41,37 +52,38 @@ static bool add_block(mica_commands *commands, size_t byte_size) {
         return false;
     }
     commands->blocks.data[commands->blocks.count++] = (mi_arena_block){memory, block_size};
-    commands->block_used = 0;
+    begin_block(commands);
     return true;
 }
 
 void *mi_commands_take_memory(mica_commands *commands, size_t byte_size, size_t alignment) {
-    if (commands->blocks.count > 0) {
-        const mi_arena_block *last = &commands->blocks.data[commands->blocks.count - 1];
-        void *memory = take_from_block(last, &commands->block_used, byte_size, alignment);
-        if (memory != NULL) {
-            return memory;
-        }
-    }
-    if (byte_size > SIZE_MAX - MICA_ALIGN_MAX || !add_block(commands, byte_size + alignment)) {
+    if (byte_size > SIZE_MAX - MICA_ALIGN_MAX) {
         return NULL;
     }
-    return take_from_block(&commands->blocks.data[commands->blocks.count - 1], &commands->block_used, byte_size,
-                           alignment);
+    void *memory = take_from_block(commands, byte_size, alignment);
+    return memory == NULL && add_block(commands, byte_size + alignment)
+               ? take_from_block(commands, byte_size, alignment)
+               : memory;
 }
 
 // Where the arena stood, to go back to.
 typedef struct arena_mark {
     uint32_t block_count;
-    size_t block_used;
+    uint8_t *free_memory;
+    size_t free_size;
 } arena_mark;
 
 static arena_mark mark_memory(const mica_commands *commands) {
-    return (arena_mark){commands->blocks.count, commands->block_used};
+    return (arena_mark){commands->blocks.count, commands->free_memory, commands->free_size};
 }
 
 static void give_back_memory(mica_commands *commands, arena_mark mark) {
-    commands->block_used = commands->blocks.count == mark.block_count ? mark.block_used : 0;
+    if (commands->blocks.count == mark.block_count) {
+        commands->free_memory = mark.free_memory;
+        commands->free_size = mark.free_size;
+    } else {
+        begin_block(commands);
+    }
 }
 
 static void release_blocks(mica_commands *commands, uint32_t kept_count) {
@@ -84,7 +96,7 @@ static void release_blocks(mica_commands *commands, uint32_t kept_count) {
         commands->blocks.data[i] = commands->blocks.data[released_count + i];
     }
     commands->blocks.count = kept_count;
-    commands->block_used = 0;
+    begin_block(commands);
 }
 
 // Buffers
@@ -150,6 +162,7 @@ void mi_commands_destroy(mica_commands *commands) {
     drop_commands(commands);
     release_blocks(commands, 0);
     mi_fold_free(commands);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->plain_types);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->blocks);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->commands);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->placeholders);
@@ -331,6 +344,59 @@ static mica_result fail_tag_value(const mica_commands *commands, const mi_type *
                    MI_TEXT(type->info.name));
 }
 
+// Plain types
+//
+// Most commands concern types without hooks and without entities inside, and concern the same few types again and
+// again. What the general way finds out about such a type never changes, so the buffer remembers it.
+
+static void remember_plain(mica_commands *commands, const mi_type *type) {
+    const mica_schema *schema = commands->world->schema;
+    const mica_component component = type->info.id;
+    const bool has_hooks = type->has_construct || type->has_destruct || type->has_move || type->has_copy;
+    if (has_hooks || type->info.hooks.attach != NULL || type->info.size > UINT16_MAX ||
+        (type->info.size > 0 &&
+         (mi_type_reflect(schema, component) != MICA_OK || mi_type_has_entities(schema, component)))) {
+        return;
+    }
+    const uint32_t count = commands->plain_types.count;
+    if (component >= count) {
+        if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &commands->plain_types, component + 1u)) {
+            return; // nothing is lost but time
+        }
+        memset(commands->plain_types.data + count, 0, (component + 1u - count) * sizeof(mi_plain_type));
+        commands->plain_types.count = component + 1u;
+    }
+    commands->plain_types.data[component] =
+        (mi_plain_type){(uint16_t)type->info.size, (uint16_t)(type->info.size > 0 ? type->info.align : 1)};
+}
+
+// Records an add, set or remove of a plain type on an entity that is no placeholder, if there is room; false: nothing
+// was done, and the general way does or refuses it.
+static inline bool record_plain(mica_commands *commands, mica_entity entity, mica_component component,
+                                const void *value, mi_command_kind kind) {
+    if (commands == NULL || component >= commands->plain_types.count || commands->is_applying || commands->round_over ||
+        mica_entity_is_null(entity) || mica_entity_is_placeholder(entity) ||
+        commands->commands.count == commands->commands.capacity || commands->commands.count == INT32_MAX) {
+        return false;
+    }
+    const mi_plain_type type = commands->plain_types.data[component];
+    void *data = NULL;
+    if (value != NULL) {
+        data = type.size > 0 ? take_from_block(commands, type.size, type.align) : NULL;
+        if (data == NULL) {
+            return false;
+        }
+    } else if (type.align == 0) {
+        return false;
+    }
+    commands->commands.data[commands->commands.count++] =
+        (mi_command){.entity = entity, .data = data, .component = component, .kind = (uint8_t)kind};
+    if (data != NULL) {
+        mi_value_copy_bytes(data, value, type.size);
+    }
+    return true;
+}
+
 // Records a command with at most one value: checks everything, then takes the value. `command` says the rest.
 static mica_result record(mica_commands *commands, const mi_type *type, mi_command command, const void *value,
                           const char *call) {
@@ -359,43 +425,68 @@ static mica_result record(mica_commands *commands, const mi_type *type, mi_comma
     return MICA_OK;
 }
 
-static mica_result record_of_type(mica_commands *commands, mica_entity entity, mica_component component,
-                                  const void *value, mi_command_kind plain, mi_command_kind related, const char *call) {
-    if (!is_open(commands, call)) {
+// An add, set or remove.
+typedef struct recorded_verb {
+    const char *call;
+    mi_command_kind plain;
+    mi_command_kind related; // of a relation
+} recorded_verb;
+
+static const recorded_verb verb_add = {"mica_commands_add", MI_COMMAND_ADD, MI_COMMAND_ADD_LINK};
+static const recorded_verb verb_set = {"mica_commands_set", MI_COMMAND_SET, MI_COMMAND_LINK};
+static const recorded_verb verb_remove = {"mica_commands_remove", MI_COMMAND_REMOVE, MI_COMMAND_UNLINK};
+
+static mica_result record_verb(mica_commands *commands, mica_entity entity, mica_component component, const void *value,
+                               const recorded_verb *verb) {
+    if (!is_open(commands, verb->call)) {
         return mica_last_result();
     }
-    const mi_type *type = mi_world_type(commands->world, component, call);
+    const mi_type *type = mi_world_type(commands->world, component, verb->call);
     if (type == NULL) {
         return MICA_UNKNOWN;
     }
-    const mi_command command = {
-        .entity = entity, .component = component, .kind = (uint8_t)(type->info.hooks.attach != NULL ? related : plain)};
-    return record(commands, type, command, value, call);
+    const mi_command_kind kind = type->info.hooks.attach != NULL ? verb->related : verb->plain;
+    const mi_command command = {.entity = entity, .component = component, .kind = (uint8_t)kind};
+    const mica_result result = record(commands, type, command, value, verb->call);
+    if (result == MICA_OK) {
+        remember_plain(commands, type);
+    }
+    return result;
 }
 
 mica_result mica_commands_add(mica_commands *commands, mica_entity entity, mica_component component,
                               const void *value) {
-    return record_of_type(commands, entity, component, value, MI_COMMAND_ADD, MI_COMMAND_ADD_LINK, "mica_commands_add");
+    return MICA_LIKELY(record_plain(commands, entity, component, value, MI_COMMAND_ADD))
+               ? MICA_OK
+               : record_verb(commands, entity, component, value, &verb_add);
+}
+
+// A set without a value.
+static mica_result refuse_set(const mica_commands *commands, mica_component component) {
+    const char *const call = verb_set.call;
+    const mi_type *type = mi_world_type(commands->world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    return type->info.size == 0
+               ? fail_tag_value(commands, type, call)
+               : mi_fail(&commands->world->log, MICA_INVALID, call, "needs a value of {}", MI_TEXT(type->info.name));
 }
 
 mica_result mica_commands_set(mica_commands *commands, mica_entity entity, mica_component component,
                               const void *value) {
-    const char *const call = "mica_commands_set";
-    if (commands != NULL && value == NULL) {
-        const mi_type *type = mi_world_type(commands->world, component, call);
-        if (type == NULL) {
-            return MICA_UNKNOWN;
-        }
-        return type->info.size == 0 ? fail_tag_value(commands, type, call)
-                                    : mi_fail(&commands->world->log, MICA_INVALID, call, "needs a value of {}",
-                                              MI_TEXT(type->info.name));
+    if (MICA_UNLIKELY(value == NULL && commands != NULL)) {
+        return refuse_set(commands, component);
     }
-    return record_of_type(commands, entity, component, value, MI_COMMAND_SET, MI_COMMAND_LINK, call);
+    return MICA_LIKELY(record_plain(commands, entity, component, value, MI_COMMAND_SET))
+               ? MICA_OK
+               : record_verb(commands, entity, component, value, &verb_set);
 }
 
 mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mica_component component) {
-    return record_of_type(commands, entity, component, NULL, MI_COMMAND_REMOVE, MI_COMMAND_UNLINK,
-                          "mica_commands_remove");
+    return MICA_LIKELY(record_plain(commands, entity, component, NULL, MI_COMMAND_REMOVE))
+               ? MICA_OK
+               : record_verb(commands, entity, component, NULL, &verb_remove);
 }
 
 static mica_result record_relation(mica_commands *commands, const mi_command *command, const void *value,

@@ -10,12 +10,6 @@
 
 #include "base/assert.h"
 
-void mi_commands_count_done(mica_commands *commands, uint32_t applied_count, uint32_t skipped_count) {
-    commands->stats.applied_count += applied_count;
-    commands->stats.skipped_count += skipped_count;
-    commands->world->command_skipped_count += skipped_count;
-}
-
 // Whether applying has to stop at a command that ended like this.
 static bool must_wait(mica_result result) {
     return result == MICA_OUT_OF_MEMORY || result == MICA_LIMIT;

@@ -1,9 +1,9 @@
 // Folding: a run of spawns, adds, sets and removes is applied with one move an entity.
 //
-// The commands are grouped by target, groups in the order of their first command. A group is played through on the
-// entity's set of components alone: what is skipped, which table it ends in, and what is left of each component (the
-// value it had, a recorded one, or a constructed one). Then one change of the world brings that about, and what was
-// overwritten, skipped or removed again is dropped.
+// The commands are grouped by target, groups in the order of their first command. A single command is the change
+// itself. Any other group is played through on the entity's set of components alone: what is skipped, which table it
+// ends in, and what is left of each component (the value it had, a recorded one, or a constructed one). Then one change
+// of the world brings that about, and what was overwritten, skipped or removed again is dropped.
 //
 // Nothing dies within a fold and groups do not see each other's components, so that the end, the skips and the counts
 // are those of applying one by one. Entities get their handles in the order of recording: a group that spawns is
@@ -36,88 +36,55 @@ bool mi_fold_reserve_places(mica_commands *commands) {
 void mi_fold_free(mica_commands *commands) {
     mi_heap *heap = &commands->world->heap;
     mi_fold *fold = &commands->fold;
-    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->groups);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->pending);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->places);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->changes);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->cells);
 }
 
-// Groups
-//
-// They are found by a hash table of their numbers that is never cleared: a cell counts only if the group that it names
-// exists and names the cell. So a fold costs in proportion to its commands, not to the room that a larger one has left.
+// Groups: the commands of a fold that have one entity as target, known by the number of the first one
 
-// Makes room for the groups of `count` commands.
-static bool reserve_groups(mica_commands *commands, uint32_t count) {
-    mi_heap *heap = &commands->world->heap;
+// Makes room for the cells of a fold of `count` commands and empties them; their number, or 0 without memory.
+static uint32_t empty_cells(mica_commands *commands, uint32_t count) {
     mi_fold *fold = &commands->fold;
-    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->groups, count)) {
-        return false;
-    }
-    if (count <= fold->cells.count / 2) {
-        return true;
-    }
     uint32_t cell_count = CELLS_LEAST;
     while (cell_count / 2 < count) {
         if (cell_count > UINT32_MAX / 2) {
-            return false;
+            return 0;
         }
         cell_count *= 2;
     }
-    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->cells, cell_count)) {
-        return false;
+    if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->cells, cell_count)) {
+        return 0;
     }
     memset(fold->cells.data, 0, cell_count * sizeof(uint32_t));
-    fold->cells.count = cell_count;
-    return true;
+    return cell_count;
 }
 
-// The group that a cell names, or NULL.
-static mi_group *group_in(const mi_fold *fold, uint32_t cell) {
-    const uint32_t number = fold->cells.data[cell];
-    return number < fold->groups.count && fold->groups.data[number].cell == cell ? &fold->groups.data[number] : NULL;
-}
-
-// The group of an entity, or NULL with the cell that its number belongs into.
-static mi_group *find_group(const mi_fold *fold, mica_entity entity, uint32_t *cell) {
-    const uint32_t mask = fold->cells.count - 1;
-    *cell = (uint32_t)mi_hash_mix(entity.bits) & mask;
-    mi_group *group = group_in(fold, *cell);
-    while (group != NULL && !mica_entity_equal(group->entity, entity)) {
-        *cell = (*cell + 1) & mask;
-        group = group_in(fold, *cell);
+// Links the commands from `begin` up to `end` that have the same target. A cell holds the number of a first command,
+// counted from `begin`, plus 1; 0: none.
+static void link_groups(mica_commands *commands, uint32_t begin, uint32_t end, uint32_t cell_count) {
+    mi_command *all = commands->commands.data;
+    uint32_t *cells = commands->fold.cells.data;
+    mica_entity entity = MICA_NULL;
+    uint32_t first = begin;
+    for (uint32_t at = begin; at < end; at++) {
+        const mica_entity target = mi_commands_target(commands, all[at].entity);
+        if (at == begin || !mica_entity_equal(target, entity)) { // most commands follow another one on the same entity
+            entity = target;
+            uint32_t cell = (uint32_t)mi_hash_mix(entity.bits) & (cell_count - 1);
+            while (cells[cell] != 0 &&
+                   !mica_entity_equal(mi_commands_target(commands, all[begin + cells[cell] - 1].entity), entity)) {
+                cell = (cell + 1) & (cell_count - 1);
+            }
+            first = cells[cell] != 0 ? begin + cells[cell] - 1 : at;
+            cells[cell] = first - begin + 1;
+        }
+        if (first != at) {
+            all[all[first].last].next = at;
+        }
+        all[first].last = at;
     }
-    return group;
-}
-
-// The newest group if it is the entity's, or NULL: most commands follow another one on the same entity.
-static mi_group *last_group(const mi_fold *fold, mica_entity entity) {
-    if (fold->groups.count == 0) {
-        return NULL;
-    }
-    mi_group *group = &fold->groups.data[fold->groups.count - 1];
-    return mica_entity_equal(group->entity, entity) ? group : NULL;
-}
-
-// Puts command number `at` at the end of its entity's group. There is room.
-static void group_command(mica_commands *commands, uint32_t at) {
-    mi_fold *fold = &commands->fold;
-    mi_command *command = &commands->commands.data[at];
-    command->next = 0;
-    const mica_entity entity = mi_commands_target(commands, command->entity);
-    uint32_t cell = 0;
-    mi_group *group = last_group(fold, entity);
-    if (group == NULL) {
-        group = find_group(fold, entity, &cell);
-    }
-    if (group != NULL) {
-        commands->commands.data[group->last].next = at;
-        group->last = at;
-        return;
-    }
-    fold->cells.data[cell] = fold->groups.count;
-    fold->groups.data[fold->groups.count++] = (mi_group){.entity = entity, .first = at, .last = at, .cell = cell};
 }
 
 // Playing a group through
@@ -195,14 +162,15 @@ static mi_table *play_change(mica_commands *commands, mi_table *table, mi_comman
 }
 
 // Plays all commands of a group through; the table that the entity ends in, or NULL on failure.
-static mi_table *play_group(mica_commands *commands, const mi_group *group, mi_table *table, uint32_t *skipped_count,
+static mi_table *play_group(mica_commands *commands, uint32_t first, mi_table *table, uint32_t *skipped_count,
                             const char *call) {
-    for (uint32_t at = group->first;; at = commands->commands.data[at].next) {
+    const uint32_t last = commands->commands.data[first].last;
+    for (uint32_t at = first;; at = commands->commands.data[at].next) {
         mi_command *command = &commands->commands.data[at];
         const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
         table = spawns ? play_spawn(commands, table, command, call)
                        : play_change(commands, table, command, skipped_count, call);
-        if (table == NULL || at == group->last) {
+        if (table == NULL || at == last) {
             return table;
         }
     }
@@ -360,64 +328,129 @@ static void disown_changes(mica_commands *commands) {
 }
 
 // Ends all commands of a group.
-static void finish_group(mica_commands *commands, const mi_group *group, uint32_t skipped_count) {
+static void finish_group(mica_commands *commands, uint32_t first, uint32_t skipped_count) {
+    mi_command *all = commands->commands.data;
+    const uint32_t last = all[first].last;
     uint32_t count = 1;
-    for (uint32_t at = group->first;; at = commands->commands.data[at].next, count++) {
-        mi_command_drop(commands, &commands->commands.data[at]);
-        if (at == group->last) {
-            break;
-        }
+    for (uint32_t at = first; at != last; at = all[at].next, count++) {
+        mi_command_drop(commands, &all[at]);
     }
+    mi_command_drop(commands, &all[last]);
     mi_commands_count_done(commands, count - skipped_count, skipped_count);
 }
 
-static void skip_group(mica_commands *commands, const mi_group *group) {
+static void skip_group(mica_commands *commands, uint32_t first) {
+    const mi_command *all = commands->commands.data;
     uint32_t count = 1;
-    for (uint32_t at = group->first; at != group->last; at = commands->commands.data[at].next) {
+    for (uint32_t at = first; at != all[first].last; at = all[at].next) {
         count++;
     }
-    finish_group(commands, group, count);
+    finish_group(commands, first, count);
 }
 
-static mica_result apply_group(mica_commands *commands, const mi_group *group, const char *call) {
-    mica_world *world = commands->world;
-    const mica_entity entity = mi_commands_target(commands, group->entity);
-    mi_table *table = mi_store_root(&world->store);
-    if (!mica_entity_is_placeholder(entity)) {
-        uint32_t location = 0;
-        if (!mi_slots_resolve(&world->store.slots, entity, &location)) {
-            skip_group(commands, group);
-            return MICA_OK;
-        }
-        table = mi_store_table_at(&world->store, location);
-    }
+static mica_result apply_group(mica_commands *commands, uint32_t first, mica_entity entity, mi_table *table,
+                               const char *call) {
     uint32_t skipped_count = 0;
-    mi_table *to = play_group(commands, group, table, &skipped_count, call);
+    mi_table *to = play_group(commands, first, table, &skipped_count, call);
     const mica_result result = to == NULL ? mica_last_result() : change_entity(commands, entity, to, call);
     if (result == MICA_OK) {
         disown_changes(commands);
     }
     forget_pending(commands);
     if (result == MICA_OK) {
-        finish_group(commands, group, skipped_count);
+        finish_group(commands, first, skipped_count);
     }
     return result;
 }
 
-mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end, const char *call) {
-    mi_fold *fold = &commands->fold;
-    fold->groups.count = 0;
-    if (!reserve_groups(commands, end - begin) || !mi_fold_reserve_places(commands)) {
-        return mi_fail_memory(&commands->world->log, call, (end - begin) * sizeof(mi_group));
+// Single commands
+//
+// With one add, set or remove for an entity there is nothing to play through: the command itself is the change.
+
+// Where the last single command led. Commands alike mostly follow each other.
+typedef struct last_step {
+    const mi_table *from; // NULL: there was none in this fold
+    mi_table *to;
+    mica_component component;
+    bool removes;
+} last_step;
+
+static mi_table *step_from(mica_commands *commands, mi_table *table, const mi_command *command, last_step *step,
+                           const char *call) {
+    const mica_component component = command->component;
+    const bool removes = command->kind == MI_COMMAND_REMOVE;
+    if (MICA_LIKELY(step->from == table && step->component == component && step->removes == removes)) {
+        return step->to;
     }
-    for (uint32_t at = begin; at < end; at++) {
-        group_command(commands, at);
+    mi_store *store = &commands->world->store;
+    mi_table *to =
+        removes ? mi_store_table_without(store, table, component) : mi_store_table_with(store, table, component);
+    if (to == NULL) {
+        mi_world_fail_store(commands->world, call);
+        return NULL;
     }
-    for (uint32_t i = 0; i < fold->groups.count; i++) {
-        const mica_result result = apply_group(commands, &fold->groups.data[i], call);
+    *step = (last_step){.from = table, .to = to, .component = component, .removes = removes};
+    return to;
+}
+
+// Applies an add, set or remove whose value, if it has one, is without placeholders.
+static mica_result apply_single(mica_commands *commands, mi_command *command, mica_entity entity, mi_table *table,
+                                last_step *step, const char *call) {
+    mi_table *to = step_from(commands, table, command, step, call);
+    if (to == NULL) {
+        return mica_last_result();
+    }
+    if (to == table && command->kind == MI_COMMAND_ADD) {
+        mi_command_drop(commands, command);
+        mi_commands_count_done(commands, 0, 1);
+        return MICA_OK;
+    }
+    if (to != table || command->kind == MI_COMMAND_SET) {
+        const mi_change change = {.component = command->component, .move = true, .value = command->data};
+        const mica_result result = mi_world_change(commands->world, entity, to, &change, command->data != NULL, call);
         if (result != MICA_OK) {
             return result;
         }
     }
+    command->data = NULL; // the value was moved out
+    command->kind = MI_COMMAND_DONE;
+    mi_commands_count_done(commands, 1, 0);
     return MICA_OK;
+}
+
+// Applies the group that begins with command number `at`.
+static mica_result apply_from(mica_commands *commands, uint32_t at, last_step *step, const char *call) {
+    const mi_store *store = &commands->world->store;
+    mi_command *command = &commands->commands.data[at];
+    const mica_entity entity = mi_commands_target(commands, command->entity);
+    mi_table *table = mi_store_root(store);
+    if (!mica_entity_is_placeholder(entity)) {
+        uint32_t location = 0;
+        if (!mi_slots_resolve(&store->slots, entity, &location)) {
+            skip_group(commands, at);
+            return MICA_OK;
+        }
+        table = mi_store_table_at(store, location);
+        const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
+        if (MICA_LIKELY(command->last == at && !spawns && !command->has_placeholders)) {
+            return apply_single(commands, command, entity, table, step, call);
+        }
+    }
+    return apply_group(commands, at, entity, table, call);
+}
+
+mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end, const char *call) {
+    const uint32_t cell_count = empty_cells(commands, end - begin);
+    if (cell_count == 0 || !mi_fold_reserve_places(commands)) {
+        return mi_fail_memory(&commands->world->log, call, (end - begin) * sizeof(uint32_t));
+    }
+    link_groups(commands, begin, end, cell_count);
+    last_step step = {.from = NULL};
+    mica_result result = MICA_OK;
+    for (uint32_t at = begin; at < end && result == MICA_OK; at++) {
+        if (commands->commands.data[at].kind != MI_COMMAND_DONE) { // else it was done with its group
+            result = apply_from(commands, at, &step, call);
+        }
+    }
+    return result;
 }
