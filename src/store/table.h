@@ -68,7 +68,7 @@ typedef struct mi_table {
     uint32_t chunk_align; // bytes
     uint64_t hash;
     uint64_t row_moves; // grows when a row goes, or comes by another location: what is cached about rows is void
-    mi_edge *edges; // a hash table of edge_capacity (0 or a power of two)
+    mi_edge *edges;     // a hash table of edge_capacity (0 or a power of two)
     uint32_t edge_capacity;
     uint32_t edge_count;
     size_t allocation_size; // of this struct with its arrays
