@@ -21,7 +21,7 @@ enum {
     COLUMN_LIMIT = 2 + MI_GLTF_KIND_COUNT
 };
 
-_Static_assert((int)MI_GLTF_TEXT_SIZE == (int)MICA_GLTF_MESSAGE_SIZE, "the message is the report's text");
+_Static_assert(MI_MESSAGE_SIZE == MICA_GLTF_MESSAGE_SIZE, "the message is the report's text");
 _Static_assert(sizeof(mica_mesh_ref) == sizeof(mica_camera_ref) && sizeof(mica_mesh_ref) == sizeof(mica_skin_ref) &&
                    sizeof(mica_mesh_ref) == sizeof(mica_light_ref),
                "references are filled in alike");
@@ -73,7 +73,7 @@ static void fill_in(const mi_gltf_document *document, const mi_gltf_node *node, 
         *reference = (mica_mesh_ref){.index = node->references[kind]};
         if (reference->index >= 0) {
             const char *name = document->names[kind].names[reference->index];
-            memcpy(reference->name, name ? name : "", name ? mi_gltf_prefix_size(name, MICA_GLTF_NAME_SIZE - 1) : 0);
+            memcpy(reference->name, name ? name : "", name ? mi_prefix_size(name, MICA_GLTF_NAME_SIZE - 1) : 0);
         }
     }
 }

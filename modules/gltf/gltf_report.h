@@ -1,22 +1,17 @@
 // How the parts of the module say what is wrong with a file, and where.
 #pragma once
 
+#include "base/message.h"
+
 #include <mica/result.h>
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    MI_GLTF_TEXT_SIZE = 512,   // Bytes of a message with its end.
     MI_GLTF_QUOTE_SIZE = 64,   // Bytes of a quoted text with its end.
     MI_GLTF_WARNING_LIMIT = 32 // Warnings of one import; the last one says that others are left out.
 };
-
-#if defined(__GNUC__)
-#define MI_GLTF_PRINTF(FORMAT, FIRST) __attribute__((format(printf, FORMAT, FIRST)))
-#else
-#define MI_GLTF_PRINTF(FORMAT, FIRST)
-#endif
 
 typedef void (*mi_gltf_warning_function)(void *user, const char *text);
 
@@ -28,7 +23,7 @@ typedef struct mi_gltf_report {
     void *user;
     int32_t warning_count;
     mica_result code;
-    char text[MI_GLTF_TEXT_SIZE];
+    char text[MI_MESSAGE_SIZE];
 } mi_gltf_report;
 
 // A value inside the JSON text, such as /nodes/3/rotation/2. Made on the way to the value without any formatting. An
@@ -41,17 +36,14 @@ typedef struct mi_gltf_place {
 } mi_gltf_place;
 
 // Records a failure as "label: message" and returns `code`.
-mica_result mi_gltf_refuse(mi_gltf_report *report, mica_result code, const char *format, ...) MI_GLTF_PRINTF(3, 4);
+mica_result mi_gltf_refuse(mi_gltf_report *report, mica_result code, const char *format, ...) MI_PRINTF(3, 4);
 
 // Records a failure as "label: JSON pointer: message" and returns `code`.
 mica_result mi_gltf_refuse_at(mi_gltf_report *report, mica_result code, mi_gltf_place place, const char *format, ...)
-    MI_GLTF_PRINTF(4, 5);
+    MI_PRINTF(4, 5);
 
 // Hands a warning "label: JSON pointer: message" to the caller's function.
-void mi_gltf_warn_at(mi_gltf_report *report, mi_gltf_place place, const char *format, ...) MI_GLTF_PRINTF(3, 4);
+void mi_gltf_warn_at(mi_gltf_report *report, mi_gltf_place place, const char *format, ...) MI_PRINTF(3, 4);
 
 // Writes as much of a text as a message has room for, in quotation marks, and returns `buffer`.
 const char *mi_gltf_quote(char buffer[MI_GLTF_QUOTE_SIZE], const char *text);
-
-// Bytes of the longest beginning of a UTF-8 text that has `byte_limit` bytes at most and ends between two characters.
-size_t mi_gltf_prefix_size(const char *text, size_t byte_limit);

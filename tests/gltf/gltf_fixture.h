@@ -21,13 +21,13 @@ typedef struct gltf_fixture {
     mi_gltf_report report;
     mica_result result;
     int32_t warning_count;
-    char warnings[40][MI_GLTF_TEXT_SIZE];
+    char warnings[40][MI_MESSAGE_SIZE];
 } gltf_fixture;
 
 static void gltf_take_warning(void *user, const char *text) {
     gltf_fixture *to = user;
     assert_in_range(to->warning_count, 0, 39);
-    (void)snprintf(to->warnings[to->warning_count++], MI_GLTF_TEXT_SIZE, "%s", text);
+    (void)snprintf(to->warnings[to->warning_count++], MI_MESSAGE_SIZE, "%s", text);
 }
 
 static inline void gltf_prepare(gltf_fixture *to, const char *label) {

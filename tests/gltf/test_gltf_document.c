@@ -120,7 +120,7 @@ static void faults_of_real_files_are_named(void **state) {
          "byte 4: glTF 1.0 is not supported; a binary container of glTF 2.0 is expected"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char message[MI_GLTF_TEXT_SIZE];
+        char message[MI_MESSAGE_SIZE];
         gltf_read_model(&fixture, cases[i].model);
         (void)snprintf(message, sizeof message, "%s: %s", cases[i].model, cases[i].message);
         assert_string_equal(fixture.report.text, message);

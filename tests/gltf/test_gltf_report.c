@@ -44,7 +44,7 @@ static void long_messages_are_cut_between_characters(void **state) {
         report = (mi_gltf_report){.label = "a"};
         (void)mi_gltf_refuse(&report, MICA_FORMAT, "%s", text);
         const size_t size = strlen(report.text);
-        assert_in_range(size, MI_GLTF_TEXT_SIZE - 2, MI_GLTF_TEXT_SIZE - 1);
+        assert_in_range(size, MI_MESSAGE_SIZE - 2, MI_MESSAGE_SIZE - 1);
         assert_int_equal((size - 3 - shift) % 2, 0);
     }
 }
@@ -72,13 +72,13 @@ static void quotes_are_short(void **state) {
 
 static void prefixes_end_between_characters(void **state) {
     (void)state;
-    assert_int_equal(mi_gltf_prefix_size("abc", 5), 3);
-    assert_int_equal(mi_gltf_prefix_size("abc", 3), 3);
-    assert_int_equal(mi_gltf_prefix_size("abc", 2), 2);
-    assert_int_equal(mi_gltf_prefix_size("a\xC3\xA4", 2), 1);
-    assert_int_equal(mi_gltf_prefix_size("a\xC3\xA4", 3), 3);
-    assert_int_equal(mi_gltf_prefix_size("\xF0\x9F\x98\x80", 3), 0);
-    assert_int_equal(mi_gltf_prefix_size("", 0), 0);
+    assert_int_equal(mi_prefix_size("abc", 5), 3);
+    assert_int_equal(mi_prefix_size("abc", 3), 3);
+    assert_int_equal(mi_prefix_size("abc", 2), 2);
+    assert_int_equal(mi_prefix_size("a\xC3\xA4", 2), 1);
+    assert_int_equal(mi_prefix_size("a\xC3\xA4", 3), 3);
+    assert_int_equal(mi_prefix_size("\xF0\x9F\x98\x80", 3), 0);
+    assert_int_equal(mi_prefix_size("", 0), 0);
 }
 
 static void warnings_are_dropped_without_a_function(void **state) {
