@@ -43,6 +43,11 @@ typedef struct limit_world {
     limit_table with_data;
 } limit_world;
 
+typedef struct limit_record {
+    limit_entity entity;
+    Data data;
+} limit_record;
+
 // A world and what a workload needs beside it.
 typedef struct limit_state {
     limit_world world;
@@ -51,6 +56,7 @@ typedef struct limit_state {
     uint32_t *order;            // permutation that `entities` follows
     Position *positions;        // values given to the bulk call
     Velocity *velocities;
+    limit_record *records; // changes that wait
     uint32_t n;
     uint64_t result; // what runs have computed, so that they are not optimised away
 } limit_state;
@@ -165,15 +171,22 @@ static inline uint32_t row_move(limit_world *world, limit_table *from, uint32_t 
     return target;
 }
 
-// Returns whether the entity was alive and did not have the component yet.
-static inline bool data_add(limit_world *world, limit_entity entity, Data data) {
+// Moves an entity to the end of the second table. Returns whether it was alive and not there yet.
+static inline bool second_enter(limit_world *world, limit_entity entity) {
     limit_slot *slot = &world->slots[entity.index];
     if (slot->generation != entity.generation || (slot->row & WITH_DATA) != 0) {
         return false;
     }
-    const uint32_t row = row_move(world, &world->plain, slot->row, &world->with_data);
-    world->with_data.data[row] = data;
-    slot->row = row | WITH_DATA;
+    slot->row = row_move(world, &world->plain, slot->row, &world->with_data) | WITH_DATA;
+    return true;
+}
+
+// Returns whether the entity was alive and did not have the component yet.
+static inline bool data_add(limit_world *world, limit_entity entity, Data data) {
+    if (!second_enter(world, entity)) {
+        return false;
+    }
+    world->with_data.data[world->with_data.count - 1] = data;
     return true;
 }
 
@@ -209,6 +222,7 @@ static void state_free(void *context) {
     bench_pages_free(state->order, state->n, sizeof *state->order);
     bench_pages_free(state->positions, state->n, sizeof *state->positions);
     bench_pages_free(state->velocities, state->n, sizeof *state->velocities);
+    bench_pages_free(state->records, state->n, sizeof *state->records);
     free(state);
 }
 
@@ -458,6 +472,124 @@ const bench_side limit_change_random = {
     .set_up = change_random_set_up,
     .run = change_run,
     .check = change_check,
+    .tear_down = state_free,
+};
+
+// Commands: a list of records. For a tag, the second table is taken without its data.
+
+static void *commands_set_up(int64_t n) {
+    limit_state *state = filled_make(n);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->records = allocate(state->n, sizeof *state->records);
+    if (state->records == NULL) {
+        state_free(state);
+        return NULL;
+    }
+    return state;
+}
+
+static void commands_prepare(void *context) {
+    limit_state *state = context;
+    for (uint32_t i = 0; i < state->n; i++) {
+        data_remove(&state->world, state->entities[i]);
+    }
+}
+
+static void commands_record_run(void *context) {
+    limit_state *state = context;
+    for (uint32_t i = 0; i < state->n; i++) {
+        state->records[i] = (limit_record){state->entities[i], {i}};
+    }
+}
+
+static void commands_apply_run(void *context) {
+    limit_state *state = context;
+    uint64_t result = 0;
+    for (uint32_t i = 0; i < state->n; i++) {
+        result += data_add(&state->world, state->records[i].entity, state->records[i].data);
+    }
+    state->result = result;
+}
+
+static void commands_prepare_recorded(void *context) {
+    commands_prepare(context);
+    commands_record_run(context);
+}
+
+static void commands_run(void *context) {
+    commands_record_run(context);
+    commands_apply_run(context);
+}
+
+static void commands_tag_run(void *context) {
+    limit_state *state = context;
+    uint64_t result = 0;
+    for (uint32_t i = 0; i < state->n; i++) {
+        state->records[i].entity = state->entities[i];
+    }
+    for (uint32_t i = 0; i < state->n; i++) {
+        result += second_enter(&state->world, state->records[i].entity);
+    }
+    state->result = result;
+}
+
+// What is recorded only is applied here.
+static uint64_t commands_check(void *context) {
+    const limit_state *state = context;
+    const limit_world *world = &state->world;
+    uint64_t checksum = 0;
+    commands_apply_run(context);
+    for (uint32_t i = 0; i < state->n; i++) {
+        const uint32_t row = world->slots[state->entities[i].index].row & ~WITH_DATA;
+        checksum = bench_mix(checksum, world->with_data.data[row].value);
+        checksum = bench_mix_position(checksum, &world->with_data.positions[row]);
+    }
+    return checksum;
+}
+
+static uint64_t commands_tag_check(void *context) {
+    const limit_state *state = context;
+    const limit_world *world = &state->world;
+    uint64_t checksum = 0;
+    for (uint32_t i = 0; i < state->n; i++) {
+        const uint32_t row = world->slots[state->entities[i].index].row;
+        checksum = bench_mix(checksum, (row & WITH_DATA) != 0);
+        checksum = bench_mix_position(checksum, position_get(world, state->entities[i]));
+    }
+    return checksum;
+}
+
+const bench_side limit_commands = {
+    .set_up = commands_set_up,
+    .prepare = commands_prepare,
+    .run = commands_run,
+    .check = commands_check,
+    .tear_down = state_free,
+};
+
+const bench_side limit_commands_record = {
+    .set_up = commands_set_up,
+    .prepare = commands_prepare,
+    .run = commands_record_run,
+    .check = commands_check,
+    .tear_down = state_free,
+};
+
+const bench_side limit_commands_apply = {
+    .set_up = commands_set_up,
+    .prepare = commands_prepare_recorded,
+    .run = commands_apply_run,
+    .check = commands_check,
+    .tear_down = state_free,
+};
+
+const bench_side limit_commands_tag = {
+    .set_up = commands_set_up,
+    .prepare = commands_prepare,
+    .run = commands_tag_run,
+    .check = commands_tag_check,
     .tear_down = state_free,
 };
 

@@ -12,6 +12,7 @@ typedef struct bench_family {
 extern const bench_family bench_create;
 extern const bench_family bench_destroy;
 extern const bench_family bench_change;
+extern const bench_family bench_commands;
 extern const bench_family bench_get;
 extern const bench_family bench_walk;
 
