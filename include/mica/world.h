@@ -38,8 +38,9 @@ typedef struct mica_world_def {
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;
-/// walks that are open end with it. Inside one of its own systems the world stays (`MICA_LOCKED`, as the last error).
-/// O(entities whose types have a destruct hook, tables, systems).
+/// walks that are open end with it. Inside one of its systems, and of the callbacks of `mica_entity_patch` and
+/// `mica_entity_spawn_fill`, the world stays (`MICA_LOCKED`, as the last error). O(entities whose types have a destruct
+/// hook, tables, systems).
 MICA_API void mica_world_destroy(mica_world *world);
 
 /// The world's schema; no reference is taken. O(1).
@@ -261,8 +262,8 @@ static inline const void *mica_entity_peek(const mica_world *world, mica_entity 
 /// `MICA_NO_ACCESS`. O(1).
 MICA_API void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_component component);
 
-/// Calls `change` on the component's value, then counts as a set. Refuses: `MICA_ABSENT`, `MICA_INVALID` (no function),
-/// and as `mica_entity_get_write`. O(1).
+/// Calls `change` on the component's value, then counts as a set. Structure is locked meanwhile. Refuses:
+/// `MICA_ABSENT`, `MICA_INVALID` (no function), and as `mica_entity_get_write`. O(1).
 MICA_API mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_component component,
                                        void (*change)(void *value, void *user), void *user);
 

@@ -319,7 +319,10 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     if (value == NULL) {
         return mica_last_result();
     }
+    const char *outer_call = world->callback_call;
+    world->callback_call = call; // the callback must not move the row that it is given
     change(value, user);
+    world->callback_call = outer_call;
     return MICA_OK;
 }
 

@@ -426,9 +426,9 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     spawn_rows batch = {0};
     result = spawn_batch(world, asked, component_count, count, NULL, &batch, call);
     if (result == MICA_OK) {
-        world->fill_open = true; // the callback must not move the rows that it is given
+        world->callback_call = call; // the callback must not move the rows that it is given
         fill_spans(&batch, components, component_count, memory, fill, user);
-        world->fill_open = false;
+        world->callback_call = NULL;
         MI_STORE_SHAKE(&world->store, batch.table);
     }
     mi_heap_release(&world->heap, MICA_MEMORY_WORLD, memory, size, _Alignof(max_align_t));

@@ -75,9 +75,10 @@ void mica_world_destroy(mica_world *world) {
     if (world == NULL) {
         return;
     }
-    if (world->running != NULL) { // what called the system goes on in this world
-        mi_fail(&world->log, MICA_LOCKED, "mica_world_destroy", "system \"{}\" of {} is running",
-                MI_TEXT(world->running_system), MI_TEXT(world->name));
+    if (world->running != NULL || world->callback_call != NULL) { // whoever called the program goes on in this world
+        mi_fail(&world->log, MICA_LOCKED, "mica_world_destroy",
+                world->running != NULL ? "system \"{}\" of {} is running" : "the callback of {} runs in {}",
+                MI_TEXT(world->running != NULL ? world->running_system : world->callback_call), MI_TEXT(world->name));
         return;
     }
     for (uint32_t i = world->extensions.count; i-- > 0;) {
@@ -234,9 +235,9 @@ static mica_result fail_locked(mica_world *world, const char *call) {
                            MI_TEXT(mica_query_text(world->queries.data[i])));
         }
     }
-    if (world->fill_open) {
-        return mi_fail_plain(&world->log, MICA_LOCKED, call,
-                             "structure is locked while the callback of mica_entity_spawn_fill runs");
+    if (world->callback_call != NULL) {
+        return mi_fail(&world->log, MICA_LOCKED, call, "structure is locked while the callback of {} runs",
+                       MI_TEXT(world->callback_call));
     }
     return mi_fail(&world->log, MICA_LOCKED, call,
                    "structure is locked while system \"{}\" runs; record into mica_run_commands",

@@ -79,7 +79,7 @@ struct mica_world {
     mica_world_def def;
 
     uint32_t walk_count;          // open walks
-    bool fill_open;               // a spawn's callback is filling in rows
+    const char *callback_call;    // the call whose callback has rows in its hands, NULL: none
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
     bool running_locks;           // the running system declared its access: structure is locked
@@ -98,7 +98,7 @@ struct mica_world {
 
 // Whether rows may not move now.
 static inline bool mi_world_is_locked(const mica_world *world) {
-    return world->walk_count > 0 || world->running_locks || world->fill_open;
+    return world->walk_count > 0 || world->running_locks || world->callback_call != NULL;
 }
 
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.

@@ -195,6 +195,44 @@ static void unknown_components_and_tags_with_values_are_refused(void **state) {
     watched_end(&w);
 }
 
+typedef struct meddling {
+    mica_world *world;
+    mica_entity entity;
+    int32_t refused_count;
+} meddling;
+
+static void assert_meddling_refused(meddling *by, mica_result result) {
+    assert_int_equal(result, MICA_LOCKED);
+    assert_non_null(strstr(mica_last_error(), "the callback of mica_entity_patch"));
+    mica_error_clear();
+    by->refused_count++;
+}
+
+static void meddle(void *value, void *user) {
+    meddling *by = user;
+    assert_meddling_refused(by, mica_destroy(by->world, by->entity));
+    assert_meddling_refused(by, mica_set(by->world, by->entity, Position, {1, 2, 3}));
+    assert_meddling_refused(by, mica_world_trim(by->world));
+    assert_meddling_refused(by, mica_world_step(by->world, 0));
+    mica_world_destroy(by->world);
+    assert_meddling_refused(by, mica_last_result());
+    assert_int_equal(mica_set(by->world, by->entity, Health, {4}), MICA_OK); // moves nothing
+    ((Health *)value)->now++;
+}
+
+static void a_patch_keeps_the_row_where_it_is(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    meddling by = {.world = w.world, .entity = entity};
+    assert_int_equal(mica_patch(w.world, entity, Health, meddle, &by), MICA_OK);
+    assert_int_equal(by.refused_count, 5);
+    assert_int_equal(mica_get(w.world, entity, Health)->now, 5);
+    assert_int_equal(mica_set(w.world, entity, Position, {1, 2, 3}), MICA_OK);
+    watched_end(&w);
+}
+
 static void absence_is_no_error(void **state) {
     (void)state;
     watched_world w;
@@ -425,6 +463,7 @@ int main(void) {
         cmocka_unit_test(handles_that_are_not_alive_are_refused_everywhere),
         cmocka_unit_test(destroy_many_with_an_outdated_handle_names_it_and_destroys_nothing),
         cmocka_unit_test(unknown_components_and_tags_with_values_are_refused),
+        cmocka_unit_test(a_patch_keeps_the_row_where_it_is),
         cmocka_unit_test(absence_is_no_error),
         cmocka_unit_test(create_at_gives_exactly_the_handles_asked_for),
         cmocka_unit_test(clear_after_a_delete_leaves_nobody_behind),
