@@ -15,6 +15,7 @@ extern const bench_family bench_change;
 extern const bench_family bench_commands;
 extern const bench_family bench_get;
 extern const bench_family bench_walk;
+extern const bench_family bench_tree;
 
 /// All families, in the order in which they run.
 extern const bench_family *const bench_families[];
