@@ -9,6 +9,7 @@
 
 #include <mica/system.h>
 
+#include <stddef.h>
 #include <string.h>
 
 bool mica_transform_construct(void *values, int32_t count, const mica_hook_context *context) {
@@ -21,30 +22,75 @@ bool mica_transform_construct(void *values, int32_t count, const mica_hook_conte
     return true;
 }
 
+// Four floats side by side.
+typedef float vector __attribute__((vector_size(16)));
+typedef int32_t vector_bits __attribute__((vector_size(16)));
+
+typedef struct columns {
+    vector x, y, z, origin; // the last elements are anything
+} columns;
+
+static inline vector load_vector(const void *from) {
+    vector loaded;
+    memcpy(&loaded, from, sizeof(loaded));
+    return loaded;
+}
+
+// Stores a column with the last element `last` (0 or 1 as a float), whatever was there.
+static inline void store_column(float *to, vector value, vector last) {
+    const vector_bits kept = {-1, -1, -1, 0};
+    const vector_bits bits = ((vector_bits)value & kept) | (vector_bits)last;
+    memcpy(to, &bits, sizeof(bits));
+}
+
+static const vector last_zero = {0, 0, 0, 0};
+static const vector last_one = {0, 0, 0, 1};
+
+static inline void store_columns(float *to, const columns *from) {
+    store_column(to, from->x, last_zero);
+    store_column(to + 4, from->y, last_zero);
+    store_column(to + 8, from->z, last_zero);
+    store_column(to + 12, from->origin, last_one);
+}
+
+#define SHUFFLE(VALUE, A, B, C) __builtin_shufflevector((VALUE), (VALUE), (A), (B), (C), 3)
+#define SPREAD(VALUE, I) __builtin_shufflevector((VALUE), (VALUE), (I), (I), (I), (I))
+
+// The matrix of a pose. An element is twice a sum of two products of x, y, z, w, or 1 less that on the diagonal, times
+// the scale: all three rows are computed side by side. Subtracting is adding what was multiplied by -1, and adding
+// -0.0 changes nothing, not even the sign of a zero, so that each element has the bits of the formula.
+static inline columns pose_columns(const mica_transform *pose) {
+    const uint8_t *bytes = (const uint8_t *)pose;
+    const vector q = load_vector(bytes + offsetof(mica_transform, rotation));
+    const vector w_and_scale = load_vector(bytes + offsetof(mica_transform, scale) - sizeof(float));
+    const vector x_first = SHUFFLE(q, 1, 0, 0) * SHUFFLE(q, 1, 1, 2); // yy xy xz
+    const vector y_first = SHUFFLE(q, 0, 0, 1) * SHUFFLE(q, 1, 0, 2); // xy xx yz
+    const vector z_first = SHUFFLE(q, 0, 1, 0) * SHUFFLE(q, 2, 2, 0); // xz yz xx
+    const vector x_signs = {1, 1, -1, 1};
+    const vector y_signs = {-1, 1, 1, 1};
+    const vector z_signs = {1, -1, 1, 1};
+    const vector x_second = SHUFFLE(q, 2, 3, 3) * SHUFFLE(q, 2, 2, 1) * x_signs; // zz wz -wy
+    const vector y_second = SHUFFLE(q, 3, 2, 3) * SHUFFLE(q, 2, 2, 0) * y_signs; // -wz zz wx
+    const vector z_second = SHUFFLE(q, 3, 3, 1) * SHUFFLE(q, 1, 0, 1) * z_signs; // wy -wx yy
+    const vector x_factors = {-2, 2, 2, 0};
+    const vector y_factors = {2, -2, 2, 0};
+    const vector z_factors = {2, 2, -2, 0};
+    const vector x_ones = {1, -0.0f, -0.0f, 0};
+    const vector y_ones = {-0.0f, 1, -0.0f, 0};
+    const vector z_ones = {-0.0f, -0.0f, 1, 0};
+    return (columns){.x = (x_ones + (x_first + x_second) * x_factors) * SPREAD(w_and_scale, 1),
+                     .y = (y_ones + (y_first + y_second) * y_factors) * SPREAD(w_and_scale, 2),
+                     .z = (z_ones + (z_first + z_second) * z_factors) * SPREAD(w_and_scale, 3),
+                     .origin = load_vector(bytes + offsetof(mica_transform, position))};
+}
+
 // The matrix of a pose that is there.
 static void pose_matrix(const mica_transform *transform, float matrix[16]) {
-    const float x = transform->rotation[0];
-    const float y = transform->rotation[1];
-    const float z = transform->rotation[2];
-    const float w = transform->rotation[3];
-    const float *scale = transform->scale;
-    matrix[0] = (1 - 2 * (y * y + z * z)) * scale[0];
-    matrix[1] = 2 * (x * y + w * z) * scale[0];
-    matrix[2] = 2 * (x * z - w * y) * scale[0];
-    matrix[3] = 0;
-    matrix[4] = 2 * (x * y - w * z) * scale[1];
-    matrix[5] = (1 - 2 * (x * x + z * z)) * scale[1];
-    matrix[6] = 2 * (y * z + w * x) * scale[1];
-    matrix[7] = 0;
-    matrix[8] = 2 * (x * z + w * y) * scale[2];
-    matrix[9] = 2 * (y * z - w * x) * scale[2];
-    matrix[10] = (1 - 2 * (x * x + y * y)) * scale[2];
-    matrix[11] = 0;
-    matrix[12] = transform->position[0];
-    matrix[13] = transform->position[1];
-    matrix[14] = transform->position[2];
-    matrix[15] = 1;
+    const columns of = pose_columns(transform);
+    store_columns(matrix, &of);
 }
+
+_Static_assert(sizeof(mica_transform) == 10 * sizeof(float), "a pose is ten floats without gaps");
 
 void mica_transform_matrix(const mica_transform *transform, float matrix[16]) {
     if (transform == NULL || matrix == NULL) {
@@ -54,42 +100,21 @@ void mica_transform_matrix(const mica_transform *transform, float matrix[16]) {
     pose_matrix(transform, matrix);
 }
 
-// Four floats side by side.
-typedef float vector __attribute__((vector_size(16)));
-typedef int32_t vector_bits __attribute__((vector_size(16)));
-
-static vector load_vector(const float *from) {
-    vector loaded;
-    memcpy(&loaded, from, sizeof(loaded));
-    return loaded;
-}
-
-static void store_vector(float *to, vector value) {
-    memcpy(to, &value, sizeof(value));
-}
-
-// The vector with a last element of 0, whatever was there.
-static vector clear_last(vector value) {
-    const vector_bits kept = {-1, -1, -1, 0};
-    return (vector)((vector_bits)value & kept);
-}
-
-// The matrix of a pose below another one. All four rows are computed side by side, each as a sum from left to right;
-// what comes out of the last one is known.
+// The matrix of a pose below another one: each element is a sum from left to right. All rows are computed side by side.
 static inline void resolve_pose(const mica_world_transform *parent, const mica_transform *pose,
                                 mica_world_transform *to) {
     const vector x = load_vector(&parent->m[0]);
     const vector y = load_vector(&parent->m[4]);
     const vector z = load_vector(&parent->m[8]);
     const vector origin = load_vector(&parent->m[12]);
-    const vector one = {0, 0, 0, 1};
-    float b[16];
-    pose_matrix(pose, b);
-    store_vector(&to->m[0], clear_last(x * b[0] + y * b[1] + z * b[2]));
-    store_vector(&to->m[4], clear_last(x * b[4] + y * b[5] + z * b[6]));
-    store_vector(&to->m[8], clear_last(x * b[8] + y * b[9] + z * b[10]));
-    const vector moved = clear_last(x * b[12] + y * b[13] + z * b[14] + origin);
-    store_vector(&to->m[12], (vector)((vector_bits)moved | (vector_bits)one));
+    const columns b = pose_columns(pose);
+    const columns product = {
+        .x = x * SPREAD(b.x, 0) + y * SPREAD(b.x, 1) + z * SPREAD(b.x, 2),
+        .y = x * SPREAD(b.y, 0) + y * SPREAD(b.y, 1) + z * SPREAD(b.y, 2),
+        .z = x * SPREAD(b.z, 0) + y * SPREAD(b.z, 1) + z * SPREAD(b.z, 2),
+        .origin = x * SPREAD(b.origin, 0) + y * SPREAD(b.origin, 1) + z * SPREAD(b.origin, 2) + origin,
+    };
+    store_columns(to->m, &product);
 }
 
 // Poses in the hierarchy
