@@ -53,11 +53,19 @@ static inline void store_columns(float *to, const columns *from) {
     store_column(to + 12, from->origin, last_one);
 }
 
-#define SHUFFLE(VALUE, A, B, C) __builtin_shufflevector((VALUE), (VALUE), (A), (B), (C), 3)
-#define SPREAD(VALUE, I) __builtin_shufflevector((VALUE), (VALUE), (I), (I), (I), (I))
+// Elements in another order. Of integers, since then the instruction does not overwrite what it reads.
+#define SHUFFLE(VALUE, A, B, C) \
+    ((vector)__builtin_shufflevector((vector_bits)(VALUE), (vector_bits)(VALUE), (A), (B), (C), 3))
+#define SPREAD(VALUE, I) \
+    ((vector)__builtin_shufflevector((vector_bits)(VALUE), (vector_bits)(VALUE), (I), (I), (I), (I)))
+
+// Changes the sign of the elements where `signs` is -0.0.
+static inline vector flip(vector value, vector signs) {
+    return (vector)((vector_bits)value ^ (vector_bits)signs);
+}
 
 // The matrix of a pose. An element is twice a sum of two products of x, y, z, w, or 1 less that on the diagonal, times
-// the scale: all three rows are computed side by side. Subtracting is adding what was multiplied by -1, and adding
+// the scale: all three rows are computed side by side. Subtracting is adding with the other sign, and adding
 // -0.0 changes nothing, not even the sign of a zero, so that each element has the bits of the formula.
 static inline columns pose_columns(const mica_transform *pose) {
     const uint8_t *bytes = (const uint8_t *)pose;
@@ -66,12 +74,12 @@ static inline columns pose_columns(const mica_transform *pose) {
     const vector x_first = SHUFFLE(q, 1, 0, 0) * SHUFFLE(q, 1, 1, 2); // yy xy xz
     const vector y_first = SHUFFLE(q, 0, 0, 1) * SHUFFLE(q, 1, 0, 2); // xy xx yz
     const vector z_first = SHUFFLE(q, 0, 1, 0) * SHUFFLE(q, 2, 2, 0); // xz yz xx
-    const vector x_signs = {1, 1, -1, 1};
-    const vector y_signs = {-1, 1, 1, 1};
-    const vector z_signs = {1, -1, 1, 1};
-    const vector x_second = SHUFFLE(q, 2, 3, 3) * SHUFFLE(q, 2, 2, 1) * x_signs; // zz wz -wy
-    const vector y_second = SHUFFLE(q, 3, 2, 3) * SHUFFLE(q, 2, 2, 0) * y_signs; // -wz zz wx
-    const vector z_second = SHUFFLE(q, 3, 3, 1) * SHUFFLE(q, 1, 0, 1) * z_signs; // wy -wx yy
+    const vector x_signs = {0, 0, -0.0f, 0};
+    const vector y_signs = {-0.0f, 0, 0, 0};
+    const vector z_signs = {0, -0.0f, 0, 0};
+    const vector x_second = flip(SHUFFLE(q, 2, 3, 3) * SHUFFLE(q, 2, 2, 1), x_signs); // zz wz -wy
+    const vector y_second = flip(SHUFFLE(q, 3, 2, 3) * SHUFFLE(q, 2, 2, 0), y_signs); // -wz zz wx
+    const vector z_second = flip(SHUFFLE(q, 3, 3, 1) * SHUFFLE(q, 1, 0, 1), z_signs); // wy -wx yy
     const vector x_factors = {-2, 2, 2, 0};
     const vector y_factors = {2, -2, 2, 0};
     const vector z_factors = {2, 2, -2, 0};
