@@ -53,6 +53,7 @@ typedef struct fuzz {
     mica_commands *commands;
     mica_query *queries[QUERY_COUNT];
     Health held; // a resource held by pointer
+    bool is_recording;
     int32_t walk_count;
     int32_t depth; // walks, systems and hooks that are open
 } fuzz;
@@ -70,6 +71,12 @@ static uint32_t pick(fuzz *f, uint32_t limit) {
 static mica_entity pick_target(fuzz *f) {
     const uint8_t number = (uint8_t)(take(f) - '0');
     return number < 128 ? f->handles[number % HANDLE_COUNT] : f->placeholders[number % PLACEHOLDER_COUNT];
+}
+
+// For values. A world that holds placeholders is not valid: they are for recorded values alone.
+static mica_entity pick_named(fuzz *f) {
+    const mica_entity entity = pick_target(f);
+    return f->is_recording || !mica_entity_is_placeholder(entity) ? entity : MICA_NULL;
 }
 
 static void keep(fuzz *f, mica_entity entity) {
@@ -101,7 +108,7 @@ static const void *make_value(fuzz *f, uint32_t component, any_value *value) {
         value->wide.number = (int32_t)pick(f, 256);
         return value;
     case 3:
-        value->target.who = pick_target(f);
+        value->target.who = pick_named(f);
         return value;
     case 6:
         value->armour.now = 1;
@@ -111,7 +118,7 @@ static const void *make_value(fuzz *f, uint32_t component, any_value *value) {
         value->owned = (Owned){.number = &number, .self = &value->owned};
         return value;
     case 8:
-        value->child_of.parent = pick_target(f);
+        value->child_of.parent = pick_named(f);
         return value;
     case 9:
         value->transform = (mica_transform)MICA_TRANSFORM_IDENTITY;
@@ -444,6 +451,7 @@ static void record(fuzz *f, mica_commands *commands) {
         return;
     }
     const int32_t entity_count = mica_world_entity_count(f->world);
+    f->is_recording = true;
     switch (pick(f, 10)) {
     case 0:
         record_spawn(f, commands);
@@ -478,6 +486,7 @@ static void record(fuzz *f, mica_commands *commands) {
     default:
         check(f, mica_commands_destroy_subtree(commands, pick_target(f)));
     }
+    f->is_recording = false;
     FUZZ_CHECK(mica_world_entity_count(f->world) == entity_count, "recording touched the world");
 }
 

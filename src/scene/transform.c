@@ -283,6 +283,9 @@ static mica_world_transform *matrix_at(const mi_place *places, uint32_t location
 // Resolves the rows that have parents, and those that could have, level by level.
 static void resolve_levels(const mi_hierarchy *hierarchy) {
     const mi_levels *levels = &hierarchy->levels;
+    if (levels->anchors.count == 0) {
+        return; // there may be no arrays
+    }
     const mi_place *places = hierarchy->places.data;
     const uint32_t *anchor = levels->anchors.data;
     const uint32_t *last = anchor + levels->anchors.count;
