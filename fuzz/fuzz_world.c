@@ -365,7 +365,13 @@ static void do_look(fuzz *f) {
     FUZZ_CHECK((count >= 0) == mica_entity_alive(f->world, entity) && count <= COMPONENT_COUNT, "");
     FUZZ_CHECK(count < 0 || mica_entity_has_all(f->world, entity, listed, count), "");
     FUZZ_CHECK(count < 1 || mica_entity_has_any(f->world, entity, listed, count), "");
-    FUZZ_CHECK(mica_child_count(f->world, entity) >= -1, "");
+    int32_t child_count = mica_child_count(f->world, entity);
+    FUZZ_CHECK((child_count >= 0) == mica_entity_alive(f->world, entity), "");
+    for (mica_entity child = mica_first_child(f->world, entity); !mica_entity_is_null(child);
+         child = mica_next_sibling(f->world, child)) {
+        FUZZ_CHECK(mica_entity_equal(mica_parent(f->world, child), entity) && child_count-- > 0, "");
+    }
+    FUZZ_CHECK(child_count <= 0, "fewer children than are counted");
     float matrix[16];
     check(f, mica_transform_world_of(f->world, entity, matrix));
     FUZZ_CHECK(mica_name_of(f->world, entity) != NULL, "");
