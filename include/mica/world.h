@@ -33,8 +33,8 @@ typedef struct mica_world_def {
     int32_t advance_tick_limit; ///< most ticks of one `mica_world_advance`; 0: 8
 } mica_world_def;
 
-/// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a negative or non-finite
-/// length). `def` may be NULL. O(1).
+/// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
+/// outside the range of a float, a negative limit). `def` may be NULL. O(1).
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;

@@ -7,7 +7,7 @@
 #include "world/commands.h"
 #include "world/query.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 static mica_result check_def(const mica_world_def *def) {
@@ -15,9 +15,12 @@ static mica_result check_def(const mica_world_def *def) {
     if ((def->allocator.allocate == NULL) != (def->allocator.release == NULL)) {
         return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "an allocator needs both functions");
     }
-    if (!isfinite(def->fixed_delta_seconds) || def->fixed_delta_seconds < 0) {
+    // Systems are given the length as a float.
+    const double fixed_delta_seconds = def->fixed_delta_seconds;
+    if (fixed_delta_seconds != 0 &&
+        !(fixed_delta_seconds >= (double)FLT_MIN && fixed_delta_seconds <= (double)FLT_MAX)) {
         return mi_fail_plain(log, MICA_INVALID, "mica_world_create",
-                             "fixed_delta_seconds must be finite and not negative");
+                             "fixed_delta_seconds must be 0, or positive and in the range of a float");
     }
     if (def->advance_tick_limit < 0) {
         return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "advance_tick_limit must not be negative");

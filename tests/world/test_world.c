@@ -16,6 +16,13 @@ static void definitions_that_cannot_be_kept_are_refused(void **state) {
     const double zero = 0;
     assert_null(mica_world_create(&(mica_world_def){.fixed_delta_seconds = 1 / zero}));
     assert_int_equal(mica_last_result(), MICA_INVALID);
+    const double beyond_floats[] = {1e39, 1e-50, zero / zero};
+    for (size_t i = 0; i < 3; i++) {
+        mica_error_clear();
+        assert_null(mica_world_create(&(mica_world_def){.fixed_delta_seconds = beyond_floats[i]}));
+        assert_int_equal(mica_last_result(), MICA_INVALID);
+        assert_said("fixed_delta_seconds");
+    }
     assert_null(mica_world_create(&(mica_world_def){.advance_tick_limit = -1}));
     assert_int_equal(mica_last_result(), MICA_INVALID);
     test_allocator_finish(&allocator);
