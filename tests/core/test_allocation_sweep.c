@@ -165,6 +165,13 @@ static void fill_slots(sweep *s) {
     }
 }
 
+// Fills the first chunk of plain entities, which grows for the next one.
+static void fill_chunk(sweep *s) {
+    for (int32_t i = 1; i < 1 << MI_FIRST_SHIFT; i++) {
+        mica_spawn(s->w.world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {i}));
+    }
+}
+
 // Makes more tables than the query had room for.
 static void make_tables(sweep *s) {
     static const char *const names[] = {"T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "T11"};
@@ -282,6 +289,9 @@ static bool entity_add_owned(sweep *s) {
 }
 static bool entity_clone(sweep *s) {
     return made(mica_clone(s->w.world, s->owner));
+}
+static bool entity_clone_plain(sweep *s) {
+    return made(mica_clone(s->w.world, s->plain));
 }
 static bool entity_clone_child(sweep *s) {
     return made(mica_clone(s->w.world, s->child));
@@ -543,6 +553,7 @@ static const sweep_operation operations[] = {
     {"mica_entity_add", entity_add_owned, NULL, false},
     {"mica_entity_clone", entity_clone, NULL, false},
     {"mica_entity_clone", entity_clone_child, fill_slots, false},
+    {"mica_entity_clone", entity_clone_plain, fill_chunk, false},
     {"mica_entity_create", entity_create, fill_slots, false},
     {"mica_entity_create_at", entity_create_at, NULL, false},
     {"mica_entity_remove", entity_remove, NULL, false},

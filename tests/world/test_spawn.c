@@ -85,6 +85,22 @@ static void a_value_of_another_full_table_is_copied(void **state) {
     end(&f);
 }
 
+static void a_value_left_out_is_constructed_where_one_was_given_before(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    for (int32_t i = 0; i < 3; i++) {
+        const mica_entity given = mica_spawn(f.world, mica_value_of(Number, {7}), mica_value_of(Position, {1, 2, 3}));
+        const mica_entity left = mica_spawn(f.world, mica_value_of(Number, {8}), mica_tag(Position));
+        assert_int_equal(mica_get(f.world, given, Number)->now, 7);
+        assert_true(mica_get(f.world, given, Position)->z == 3);
+        assert_int_equal(mica_get(f.world, left, Number)->now, 8);
+        assert_true(mica_get(f.world, left, Position)->z == 0);
+    }
+    assert_int_equal(mica_world_entity_count(f.world), 6);
+    end(&f);
+}
+
 static void columns_give_each_entity_its_values(void **state) {
     (void)state;
     fixture f;
@@ -338,6 +354,7 @@ static void more_entities_than_there_are_indices_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_of_another_full_table_is_copied),
+        cmocka_unit_test(a_value_left_out_is_constructed_where_one_was_given_before),
         cmocka_unit_test(columns_give_each_entity_its_values),
         cmocka_unit_test(a_callback_fills_all_rows_in_and_must_not_move_them),
         cmocka_unit_test(misuse_is_refused_and_makes_nothing),
