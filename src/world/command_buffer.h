@@ -36,10 +36,8 @@ typedef struct mi_command {
     // In the arena. Spawns: mi_recorded_value[count]; destroy-many: mica_entity[count]; adds, sets and links: the value
     // itself, owned, NULL if it is to be constructed or was moved out.
     void *data;
-    uint32_t count;
-    uint32_t next; // while a fold is applied: number of the next command on the same entity, unless this is the last
     union {
-        uint32_t last;  // the same: of the first command on an entity, number of the last one
+        uint32_t count;
         uint32_t flags; // of a link or unlink, the relation's own
     };
     mica_component component;
@@ -58,17 +56,25 @@ typedef struct mi_plain_type {
     uint16_t align; // 0: this is no such type, or not known to be one
 } mi_plain_type;
 
+// How a command of a fold is linked with the others on the same entity.
+typedef struct mi_command_link {
+    uint32_t next; // number of the next one, unless this is the last
+    uint32_t last; // of the first one: number of the last
+} mi_command_link;
+
 // What a group leaves of a component: the value that `value` points to (kept in its command), or a constructed one
 // where either pointer is NULL.
 typedef struct mi_pending {
     void **value;
     mica_component component;
     bool has_placeholders;
+    bool is_change; // it is one of `changes`
 } mi_pending;
 
 // Scratch memory of folding, kept from fold to fold.
 typedef struct mi_fold {
-    MI_ARRAY(uint32_t) cells; // a hash table of the entities' first commands, by handle
+    MI_ARRAY(mi_command_link) links; // by number of the command in the fold
+    MI_ARRAY(uint32_t) cells;        // a hash table of the entities' first commands, by handle
     MI_ARRAY(mi_pending) pending;
     MI_ARRAY(uint32_t) places; // by component: number in `pending` + 1; all 0 between groups
     MI_ARRAY(mi_change) changes;
@@ -116,7 +122,13 @@ static inline mica_entity mi_commands_target(const mica_commands *commands, mica
 bool mi_fold_reserve_places(mica_commands *commands);
 
 // Ends what a command owns. Its kind becomes MI_COMMAND_DONE.
-void mi_command_drop(mica_commands *commands, mi_command *command);
+void mi_command_drop_data(const mica_commands *commands, const mi_command *command);
+static inline void mi_command_drop(const mica_commands *commands, mi_command *command) {
+    if (command->data != NULL) {
+        mi_command_drop_data(commands, command);
+    }
+    command->kind = MI_COMMAND_DONE;
+}
 
 // All commands are done with: the buffer is empty.
 void mi_commands_end_round(mica_commands *commands);

@@ -101,7 +101,7 @@ static void release_blocks(mica_commands *commands, uint32_t kept_count) {
 
 // Buffers
 
-void mi_command_drop(mica_commands *commands, mi_command *command) {
+void mi_command_drop_data(const mica_commands *commands, const mi_command *command) {
     const mica_allocator *allocator = &commands->world->store.values;
     switch ((mi_command_kind)command->kind) {
     case MI_COMMAND_SPAWN:
@@ -118,14 +118,11 @@ void mi_command_drop(mica_commands *commands, mi_command *command) {
     case MI_COMMAND_SET:
     case MI_COMMAND_ADD_LINK:
     case MI_COMMAND_LINK:
-        if (command->data != NULL) {
-            mi_value_destruct(mi_commands_type(commands, command->component), allocator, command->data, 1);
-        }
+        mi_value_destruct(mi_commands_type(commands, command->component), allocator, command->data, 1);
         break;
     default: // the others own nothing that has hooks
         break;
     }
-    command->kind = MI_COMMAND_DONE;
 }
 
 mica_commands *mi_commands_create(mica_world *world, bool lent) {

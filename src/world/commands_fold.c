@@ -40,12 +40,16 @@ void mi_fold_free(mica_commands *commands) {
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->places);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->changes);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->cells);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->links);
 }
 
-// Groups: the commands of a fold that have one entity as target, known by the number of the first one
+// Groups: the commands of a fold that have one entity as target, known by the number of the first one. All numbers
+// count from where the fold begins.
 
-// Makes room for the cells of a fold of `count` commands and empties them; their number, or 0 without memory.
-static uint32_t empty_cells(mica_commands *commands, uint32_t count) {
+// Makes room for the links and cells of a fold of `count` commands and empties the cells; their number, or 0 without
+// memory.
+static uint32_t reserve_groups(mica_commands *commands, uint32_t count) {
+    mi_heap *heap = &commands->world->heap;
     mi_fold *fold = &commands->fold;
     uint32_t cell_count = CELLS_LEAST;
     while (cell_count / 2 < count) {
@@ -54,36 +58,36 @@ static uint32_t empty_cells(mica_commands *commands, uint32_t count) {
         }
         cell_count *= 2;
     }
-    if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->cells, cell_count)) {
+    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->links, count) ||
+        !MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->cells, cell_count)) {
         return 0;
     }
     memset(fold->cells.data, 0, cell_count * sizeof(uint32_t));
     return cell_count;
 }
 
-// Links the commands from `begin` up to `end` that have the same target. A cell holds the number of a first command,
-// counted from `begin`, plus 1; 0: none.
-static void link_groups(mica_commands *commands, uint32_t begin, uint32_t end, uint32_t cell_count) {
-    mi_command *all = commands->commands.data;
+// Links the commands that have the same target. A cell holds the number of a first command plus 1; 0: none.
+static void link_groups(const mica_commands *commands, const mi_command *list, uint32_t count, uint32_t cell_count) {
+    mi_command_link *links = commands->fold.links.data;
     uint32_t *cells = commands->fold.cells.data;
     mica_entity entity = MICA_NULL;
-    uint32_t first = begin;
-    for (uint32_t at = begin; at < end; at++) {
-        const mica_entity target = mi_commands_target(commands, all[at].entity);
-        if (at == begin || !mica_entity_equal(target, entity)) { // most commands follow another one on the same entity
+    uint32_t first = 0;
+    for (uint32_t at = 0; at < count; at++) {
+        const mica_entity target = mi_commands_target(commands, list[at].entity);
+        if (at == 0 || !mica_entity_equal(target, entity)) { // most commands follow another one on the same entity
             entity = target;
             uint32_t cell = (uint32_t)mi_hash_mix(entity.bits) & (cell_count - 1);
             while (cells[cell] != 0 &&
-                   !mica_entity_equal(mi_commands_target(commands, all[begin + cells[cell] - 1].entity), entity)) {
+                   !mica_entity_equal(mi_commands_target(commands, list[cells[cell] - 1].entity), entity)) {
                 cell = (cell + 1) & (cell_count - 1);
             }
-            first = cells[cell] != 0 ? begin + cells[cell] - 1 : at;
-            cells[cell] = first - begin + 1;
+            first = cells[cell] != 0 ? cells[cell] - 1 : at;
+            cells[cell] = first + 1;
         }
         if (first != at) {
-            all[all[first].last].next = at;
+            links[links[first].last].next = at;
         }
-        all[first].last = at;
+        links[first].last = at;
     }
 }
 
@@ -101,7 +105,8 @@ static bool set_pending(mica_commands *commands, mica_component component, void 
         }
         *place = ++fold->pending.count;
     }
-    fold->pending.data[*place - 1] = (mi_pending){value, component, has_placeholders};
+    fold->pending.data[*place - 1] =
+        (mi_pending){.value = value, .component = component, .has_placeholders = has_placeholders};
     return true;
 }
 
@@ -125,7 +130,8 @@ static mi_table *play_value(mica_commands *commands, mi_table *table, mica_compo
         mi_world_fail_store(world, call);
         return NULL;
     }
-    if ((to != table && !set_pending_required(commands, table, mi_commands_type(commands, component))) ||
+    const bool brings_more = to->component_count > table->component_count + 1u;
+    if ((brings_more && !set_pending_required(commands, table, mi_commands_type(commands, component))) ||
         !set_pending(commands, component, value, has_placeholders)) {
         mi_fail_memory(&world->log, call, sizeof(mi_pending));
         return NULL;
@@ -162,11 +168,12 @@ static mi_table *play_change(mica_commands *commands, mi_table *table, mi_comman
 }
 
 // Plays all commands of a group through; the table that the entity ends in, or NULL on failure.
-static mi_table *play_group(mica_commands *commands, uint32_t first, mi_table *table, uint32_t *skipped_count,
-                            const char *call) {
-    const uint32_t last = commands->commands.data[first].last;
-    for (uint32_t at = first;; at = commands->commands.data[at].next) {
-        mi_command *command = &commands->commands.data[at];
+static mi_table *play_group(mica_commands *commands, mi_command *list, uint32_t first, mi_table *table,
+                            uint32_t *skipped_count, const char *call) {
+    const mi_command_link *links = commands->fold.links.data;
+    const uint32_t last = links[first].last;
+    for (uint32_t at = first;; at = links[at].next) {
+        mi_command *command = &list[at];
         const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
         table = spawns ? play_spawn(commands, table, command, call)
                        : play_change(commands, table, command, skipped_count, call);
@@ -176,10 +183,15 @@ static mi_table *play_group(mica_commands *commands, uint32_t first, mi_table *t
     }
 }
 
-static void forget_pending(mica_commands *commands) {
+// With `is_moved` the values that the changes named are raw memory now.
+static void forget_pending(mica_commands *commands, bool is_moved) {
     mi_fold *fold = &commands->fold;
     for (uint32_t i = 0; i < fold->pending.count; i++) {
-        fold->places.data[fold->pending.data[i].component] = 0;
+        const mi_pending *pending = &fold->pending.data[i];
+        fold->places.data[pending->component] = 0;
+        if (is_moved && pending->is_change && pending->value != NULL) {
+            *pending->value = NULL;
+        }
     }
     fold->pending.count = 0;
 }
@@ -190,25 +202,26 @@ static bool has_data(const mi_table *table, mica_component component) {
     return mi_table_has(table, component) && table->offset_of[component] != MI_OFFSET_TAG;
 }
 
-static void append_change(mica_commands *commands, const mi_pending *pending) {
-    mi_fold *fold = &commands->fold;
+static void append_change(mi_fold *fold, mi_pending *pending) {
     const void *value = pending->value == NULL ? NULL : *pending->value;
     fold->changes.data[fold->changes.count++] =
         (mi_change){.component = pending->component, .move = value != NULL, .value = value};
+    pending->is_change = true;
 }
 
 // Writes what is pending of components with data in `to` as changes, ascending by component.
 static bool list_changes(mica_commands *commands, const mi_table *to) {
     mi_fold *fold = &commands->fold;
     fold->changes.count = 0;
-    if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->changes, fold->pending.count)) {
+    if (fold->pending.count > fold->changes.capacity &&
+        !MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->changes, fold->pending.count)) {
         return false;
     }
     if (fold->pending.count > INSERTION_MOST) {
         for (uint32_t i = 0; i < to->column_count; i++) {
             const uint32_t place = fold->places.data[to->columns[i].type->info.id];
             if (place != 0) {
-                append_change(commands, &fold->pending.data[place - 1]);
+                append_change(fold, &fold->pending.data[place - 1]);
             }
         }
         return true;
@@ -217,7 +230,7 @@ static bool list_changes(mica_commands *commands, const mi_table *to) {
         if (!has_data(to, fold->pending.data[i].component)) {
             continue;
         }
-        append_change(commands, &fold->pending.data[i]);
+        append_change(fold, &fold->pending.data[i]);
         for (uint32_t k = fold->changes.count - 1;
              k > 0 && fold->changes.data[k - 1].component > fold->changes.data[k].component; k--) {
             const mi_change change = fold->changes.data[k];
@@ -230,11 +243,10 @@ static bool list_changes(mica_commands *commands, const mi_table *to) {
 
 static mica_result patch_changes(mica_commands *commands, const char *call) {
     const mi_fold *fold = &commands->fold;
-    for (uint32_t i = 0; i < fold->changes.count; i++) {
-        const mi_change *change = &fold->changes.data[i];
-        const mi_pending *pending = &fold->pending.data[fold->places.data[change->component] - 1];
-        if (change->value != NULL && pending->has_placeholders) {
-            const mica_result result = mi_commands_patch(commands, change->component, *pending->value, call);
+    for (uint32_t i = 0; i < fold->pending.count; i++) {
+        const mi_pending *pending = &fold->pending.data[i];
+        if (pending->has_placeholders && pending->is_change) {
+            const mica_result result = mi_commands_patch(commands, pending->component, *pending->value, call);
             if (result != MICA_OK) {
                 return result;
             }
@@ -316,49 +328,35 @@ static mica_result change_entity(mica_commands *commands, mica_entity entity, mi
     return MICA_OK;
 }
 
-// The values that the changes named are raw memory now.
-static void disown_changes(mica_commands *commands) {
-    const mi_fold *fold = &commands->fold;
-    for (uint32_t i = 0; i < fold->changes.count; i++) {
-        const mi_pending *pending = &fold->pending.data[fold->places.data[fold->changes.data[i].component] - 1];
-        if (pending->value != NULL) {
-            *pending->value = NULL;
-        }
-    }
-}
-
 // Ends all commands of a group.
-static void finish_group(mica_commands *commands, uint32_t first, uint32_t skipped_count) {
-    mi_command *all = commands->commands.data;
-    const uint32_t last = all[first].last;
+static void finish_group(mica_commands *commands, mi_command *list, uint32_t first, uint32_t skipped_count) {
+    const mi_command_link *links = commands->fold.links.data;
+    const uint32_t last = links[first].last;
     uint32_t count = 1;
-    for (uint32_t at = first; at != last; at = all[at].next, count++) {
-        mi_command_drop(commands, &all[at]);
+    for (uint32_t at = first; at != last; at = links[at].next, count++) {
+        mi_command_drop(commands, &list[at]);
     }
-    mi_command_drop(commands, &all[last]);
+    mi_command_drop(commands, &list[last]);
     mi_commands_count_done(commands, count - skipped_count, skipped_count);
 }
 
-static void skip_group(mica_commands *commands, uint32_t first) {
-    const mi_command *all = commands->commands.data;
+static void skip_group(mica_commands *commands, mi_command *list, uint32_t first) {
+    const mi_command_link *links = commands->fold.links.data;
     uint32_t count = 1;
-    for (uint32_t at = first; at != all[first].last; at = all[at].next) {
+    for (uint32_t at = first; at != links[first].last; at = links[at].next) {
         count++;
     }
-    finish_group(commands, first, count);
+    finish_group(commands, list, first, count);
 }
 
-static mica_result apply_group(mica_commands *commands, uint32_t first, mica_entity entity, mi_table *table,
-                               const char *call) {
+static mica_result apply_group(mica_commands *commands, mi_command *list, uint32_t first, mica_entity entity,
+                               mi_table *table, const char *call) {
     uint32_t skipped_count = 0;
-    mi_table *to = play_group(commands, first, table, &skipped_count, call);
+    mi_table *to = play_group(commands, list, first, table, &skipped_count, call);
     const mica_result result = to == NULL ? mica_last_result() : change_entity(commands, entity, to, call);
+    forget_pending(commands, result == MICA_OK);
     if (result == MICA_OK) {
-        disown_changes(commands);
-    }
-    forget_pending(commands);
-    if (result == MICA_OK) {
-        finish_group(commands, first, skipped_count);
+        finish_group(commands, list, first, skipped_count);
     }
     return result;
 }
@@ -419,37 +417,40 @@ static mica_result apply_single(mica_commands *commands, mi_command *command, mi
 }
 
 // Applies the group that begins with command number `at`.
-static mica_result apply_from(mica_commands *commands, uint32_t at, last_step *step, const char *call) {
+static mica_result apply_from(mica_commands *commands, mi_command *list, uint32_t at, last_step *step,
+                              const char *call) {
     const mi_store *store = &commands->world->store;
-    mi_command *command = &commands->commands.data[at];
+    mi_command *command = &list[at];
     const mica_entity entity = mi_commands_target(commands, command->entity);
     mi_table *table = mi_store_root(store);
     if (!mica_entity_is_placeholder(entity)) {
         uint32_t location = 0;
         if (!mi_slots_resolve(&store->slots, entity, &location)) {
-            skip_group(commands, at);
+            skip_group(commands, list, at);
             return MICA_OK;
         }
         table = mi_store_table_at(store, location);
         const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
-        if (MICA_LIKELY(command->last == at && !spawns && !command->has_placeholders)) {
+        if (commands->fold.links.data[at].last == at && !spawns && !command->has_placeholders) {
             return apply_single(commands, command, entity, table, step, call);
         }
     }
-    return apply_group(commands, at, entity, table, call);
+    return apply_group(commands, list, at, entity, table, call);
 }
 
 mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end, const char *call) {
-    const uint32_t cell_count = empty_cells(commands, end - begin);
+    mi_command *list = commands->commands.data + begin;
+    const uint32_t count = end - begin;
+    const uint32_t cell_count = reserve_groups(commands, count);
     if (cell_count == 0 || !mi_fold_reserve_places(commands)) {
-        return mi_fail_memory(&commands->world->log, call, (end - begin) * sizeof(uint32_t));
+        return mi_fail_memory(&commands->world->log, call, count * sizeof(uint32_t));
     }
-    link_groups(commands, begin, end, cell_count);
+    link_groups(commands, list, count, cell_count);
     last_step step = {.from = NULL};
     mica_result result = MICA_OK;
-    for (uint32_t at = begin; at < end && result == MICA_OK; at++) {
-        if (commands->commands.data[at].kind != MI_COMMAND_DONE) { // else it was done with its group
-            result = apply_from(commands, at, &step, call);
+    for (uint32_t at = 0; at < count && result == MICA_OK; at++) {
+        if (list[at].kind != MI_COMMAND_DONE) { // else it was done with its group
+            result = apply_from(commands, list, at, &step, call);
         }
     }
     return result;
