@@ -244,6 +244,7 @@ static void fill_span(void *user, const mica_spawn_span *span) {
     FUZZ_CHECK(span->count > 0, "");
     keep(f, span->entities[0]);
     FUZZ_CHECK(mica_entity_is_null(mica_entity_create(f->world)), "an entity made inside a filling");
+    mica_world_destroy(f->world); // refused
     f->depth--;
 }
 
@@ -651,6 +652,10 @@ static void run_system(mica_run *run) {
         break;
     case 3:
         walk(f, mica_query_begin(mica_run_query(run, 0)));
+        break;
+    case 2: // refused
+        mica_world_destroy(f->world);
+        check(f, mica_last_result());
         break;
     default:
         break;
