@@ -23,13 +23,21 @@ bool canvas_open(Canvas *canvas, int32_t width, int32_t height, double extent) {
     return canvas->pixels != NULL;
 }
 
+// The pixels of a row or column that lie within `reach` of `centre`; none if that is no number.
+static void clip(float centre, float reach, int32_t size, int32_t *first, int32_t *end) {
+    *first = (int32_t)fminf(fmaxf(floorf(centre) - reach, 0), (float)size);
+    *end = (int32_t)fminf(fmaxf(floorf(centre) + reach + 1, 0), (float)size);
+}
+
 void canvas_dot(Canvas *canvas, float x, float y, float radius, const float color[3]) {
-    const int32_t reach = (int32_t)ceilf(radius * 3);
-    for (int32_t row = (int32_t)y - reach; row <= (int32_t)y + reach; row++) {
-        for (int32_t column = (int32_t)x - reach; column <= (int32_t)x + reach; column++) {
-            if (row < 0 || row >= canvas->height || column < 0 || column >= canvas->width) {
-                continue;
-            }
+    int32_t first_row = 0;
+    int32_t end_row = 0;
+    int32_t first_column = 0;
+    int32_t end_column = 0;
+    clip(x, ceilf(radius * 3), canvas->width, &first_column, &end_column);
+    clip(y, ceilf(radius * 3), canvas->height, &first_row, &end_row);
+    for (int32_t row = first_row; row < end_row; row++) {
+        for (int32_t column = first_column; column < end_column; column++) {
             const float across = (float)column + 0.5f - x;
             const float down = (float)row + 0.5f - y;
             const float light = expf(-(across * across + down * down) / (radius * radius));
@@ -43,8 +51,8 @@ void canvas_dot(Canvas *canvas, float x, float y, float radius, const float colo
 
 void canvas_line(Canvas *canvas, float from_x, float from_y, float to_x, float to_y, const float color[3]) {
     const float length = hypotf(to_x - from_x, to_y - from_y);
-    const int32_t steps = length > 24 ? 1 : (int32_t)length + 1;
-    const float share = 0.12f * (length > 24 ? 1 : length / (float)steps);
+    const int32_t steps = length <= 24 ? (int32_t)length + 1 : 1;
+    const float share = 0.12f * (length <= 24 ? length / (float)steps : 1);
     const float dim[3] = {color[0] * share, color[1] * share, color[2] * share};
     for (int32_t i = 1; i <= steps; i++) {
         const float part = (float)i / (float)steps;

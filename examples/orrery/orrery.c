@@ -108,6 +108,19 @@ static void turn_pages(mica_run *run) {
     }
 }
 
+// Whether a body comes round on this orbit; fails the system by name if not.
+static bool is_ellipse(mica_run *run, const Orbit *orbit, mica_entity entity) {
+    if (orbit->eccentricity >= 0 && orbit->eccentricity < 1 && orbit->period != 0) {
+        return true;
+    }
+    char text[200];
+    snprintf(text, sizeof(text),
+             "the orbit of \"%.60s\" needs an eccentricity from 0 to below 1 and a period; it has %g and %g",
+             mica_name_of(mica_run_world(run), entity), orbit->eccentricity, orbit->period);
+    mica_run_fail(run, MICA_INVALID, text);
+    return false;
+}
+
 // System: every body on its orbit. Where it is depends on the day alone.
 static void follow_orbits(mica_run *run) {
     double days = 0;
@@ -120,6 +133,9 @@ static void follow_orbits(mica_run *run) {
         const Orbit *orbit = mica_read_of(it, Orbit);
         for (int32_t i = 0; i < it.count; i++) {
             if (frame[i].mean_motion == 0) {
+                if (!is_ellipse(run, &orbit[i], it.entities[i])) {
+                    return;
+                }
                 work_out(&frame[i], &orbit[i]);
             }
             const double mean = orbit[i].mean_anomaly * pi / 180 + frame[i].mean_motion * days;
@@ -198,8 +214,9 @@ static void grow_belts(mica_run *run) {
     mica_query *new_belts = mica_query_of(world, mica_read(Belt), mica_without(Grown));
     mica_entity entity = mica_query_first(new_belts);
     while (!mica_entity_is_null(entity)) {
-        if (grow(world, entity, *mica_get(world, entity, Belt)) != MICA_OK) {
-            mica_run_fail(run, MICA_FAILED, mica_last_error());
+        const mica_result result = grow(world, entity, *mica_get(world, entity, Belt));
+        if (result != MICA_OK) {
+            mica_run_fail(run, result, result == mica_last_result() ? mica_last_error() : mica_result_text(result));
             return;
         }
         entity = mica_query_first(new_belts);

@@ -76,6 +76,34 @@ def worst_error(entities, scene, days):
     return worst, compared
 
 
+def edited(scene, folder, name, components):
+    """Runs ten ticks of the scene with one body's components changed; its exit code and messages."""
+    path = os.path.join(folder, 'edited.json')
+    changed = json.loads(json.dumps(scene))
+    entity = next(entity for entity in changed['entities'] if entity['name'] == name)
+    for component, fields in components.items():
+        entity['components'][component].update(fields)
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(changed, file)
+    result = subprocess.run([PROGRAM, 'run', path, '--plugin', os.path.join(PLUGINS, 'orrery.so'), '--ticks', '10'],
+                            cwd=folder, stderr=subprocess.PIPE, text=True, timeout=60)
+    return result.returncode, result.stderr
+
+
+def check_edits(scene, folder):
+    """What a newcomer may write into the scene ends in a picture or in a message that names the body."""
+    failures = []
+    for components in ({'Orbit': {'eccentricity': 1.2}}, {'Orbit': {'period': 0}}):
+        code, text = edited(scene, folder, 'mars', components)
+        if code != 1 or 'the orbit of "mars" needs an eccentricity' not in text:
+            failures.append(f'{components} ends with {code} and says {text!r}')
+    for components in ({'Body': {'radius': 1e9}}, {'Body': {'radius': 0}}, {'Orbit': {'semi_major_axis': 1e30}}):
+        code, text = edited(scene, folder, 'mars', components)
+        if code != 0 or text:
+            failures.append(f'{components} ends with {code} and says {text!r}')
+    return failures
+
+
 def main():
     with open(SCENE, encoding='utf-8') as file:
         scene = json.load(file)
@@ -93,10 +121,10 @@ def main():
             json.dump(scene, file)
         right, compared = worst_error(run(path, 'orrery', folder), scene, days)
         off, _ = worst_error(run(path, 'orrery_off', folder), scene, days)
+        failures = check_edits(scene, folder)
         picture = os.path.getsize(os.path.join(folder, scene['entities'][0]['components']['Picture']['path']))
     bodies = sum('Orbit' in entity['components'] for entity in scene['entities'])
     print(f'{compared} bodies, worst error {right:.2e} of the axis; off by 1e-6 in mean motion: {off:.2e}')
-    failures = []
     if compared != bodies + ASTEROIDS:
         failures.append(f'{compared} bodies were compared, expected {bodies + ASTEROIDS}')
     if not right <= TOLERANCE:
