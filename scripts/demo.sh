@@ -8,4 +8,4 @@ cd build/demo
 ../release/mica run ../../examples/orrery/orrery.json --plugin ../release/plugins/orrery.so --ticks 1000 --stats "$@"
 echo
 echo "The picture: build/demo/orrery.png"
-echo "Change the scene (examples/orrery/orrery.json) or the plug-in (examples/orrery/orrery.c) and run it again."
+echo "Change the scene (examples/orrery/orrery.json) or the plugin (examples/orrery/orrery.c) and run it again."

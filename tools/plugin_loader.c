@@ -1,4 +1,4 @@
-// Loading plug-ins. All symbols are bound at once, so that a library for other handles, whose reference to the ABI's
+// Loading plugins. All symbols are bound at once, so that a library for other handles, whose reference to the ABI's
 // symbol nobody meets, is refused before any of its code runs.
 #include "plugin_loader.h"
 
@@ -37,10 +37,10 @@ static const char *loader_error(void) {
 static void say_not_loaded(const char *path) {
     const char *why = loader_error();
     if (strstr(why, "mica_abi_") != NULL) {
-        say("%s: the plug-in is built for other handles than the program's, of %d bits with %d of index: %s", path,
+        say("%s: the plugin is built for other handles than the program's, of %d bits with %d of index: %s", path,
             MICA_ENTITY_BITS, MICA_INDEX_BITS, why);
     } else {
-        say("%s: the plug-in cannot be loaded: %s", path, why);
+        say("%s: the plugin cannot be loaded: %s", path, why);
     }
 }
 
@@ -49,7 +49,7 @@ static bool start_plugin(void *library, mica_world *world, const char *path) {
     mica_plugin_function function = NULL;
     *(void **)&function = dlsym(library, MICA_PLUGIN_SYMBOL);
     if (function == NULL) {
-        say("%s: expected a plug-in, which exports %s: %s", path, MICA_PLUGIN_SYMBOL, loader_error());
+        say("%s: expected a plugin, which exports %s: %s", path, MICA_PLUGIN_SYMBOL, loader_error());
         return false;
     }
     const mica_plugin_host host = mica_plugin_host_here();
@@ -57,7 +57,7 @@ static bool start_plugin(void *library, mica_world *world, const char *path) {
     const mica_result result = function(world, &host);
     if (result != MICA_OK) {
         const char *why = mica_last_result() == result ? mica_last_error() : "";
-        say("%s: the plug-in refused: %s%s%s", path, mica_result_text(result), why[0] == '\0' ? "" : ": ", why);
+        say("%s: the plugin refused: %s%s%s", path, mica_result_text(result), why[0] == '\0' ? "" : ": ", why);
     }
     return result == MICA_OK;
 }

@@ -1,4 +1,4 @@
-// Opening and closing what commands work on. Plug-ins come before the scene, so that their components are known when it
+// Opening and closing what commands work on. Plugins come before the scene, so that their components are known when it
 // is read, and are unloaded when the world, which calls into them to its end, is gone.
 #include "session.h"
 
@@ -27,7 +27,7 @@ bool session_read_arguments(const command_syntax *syntax, int argc, char **argv,
     return true;
 }
 
-// A plug-in may have added the system itself, to say what comes before it.
+// A plugin may have added the system itself, to say what comes before it.
 static bool add_transform_system(mica_world *world) {
     return mica_system_find(world, "resolve_transforms").id != 0 || mica_transform_system_add(world).id != 0;
 }

@@ -1,4 +1,4 @@
-// What commands that work on a scene share: a world with plug-ins and a scene in it.
+// What commands that work on a scene share: a world with plugins and a scene in it.
 #pragma once
 
 #include "arguments.h"
@@ -15,7 +15,7 @@ typedef struct session {
 // given, or the usage is wrong, which was said), returns false with the exit code. `values` is to be released.
 bool session_read_arguments(const command_syntax *syntax, int argc, char **argv, arguments *values, int *exit_code);
 
-// Makes the world, loads the plug-ins, adds the system that resolves transforms, then loads the scene. False: one of
+// Makes the world, loads the plugins, adds the system that resolves transforms, then loads the scene. False: one of
 // them failed, which was said. To be closed in any case.
 bool session_open(session *opened, const arguments *values);
 void session_close(session *opened);

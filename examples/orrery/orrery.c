@@ -1,4 +1,4 @@
-// An orrery: a plug-in that moves bodies on Kepler orbits, grows belts of asteroids, and draws what it saw.
+// An orrery: a plugin that moves bodies on Kepler orbits, grows belts of asteroids, and draws what it saw.
 //
 //   mica run examples/orrery/orrery.json --plugin build/release/plugins/orrery.so --ticks 1000 --stats
 //

@@ -1,4 +1,4 @@
-// What a plug-in and its host must have in common: the version's first two numbers, and the width of handles, without
+// What a plugin and its host must have in common: the version's first two numbers, and the width of handles, without
 // which their structs differ.
 #include <mica/plugin.h>
 
@@ -13,12 +13,12 @@ mica_result mica_plugin_compare(const mica_plugin_host *host, int32_t version, i
     }
     if (host->entity_bits != entity_bits || host->index_bits != index_bits) {
         return mi_fail(NULL, MICA_INCOMPATIBLE, call,
-                       "the plug-in was built for handles of {} bits with an index of {}, the host has {} with {}",
+                       "the plugin was built for handles of {} bits with an index of {}, the host has {} with {}",
                        MI_INT(entity_bits), MI_INT(index_bits), MI_INT(host->entity_bits), MI_INT(host->index_bits));
     }
     if (host->version / 100 != version / 100) {
         return mi_fail(NULL, MICA_INCOMPATIBLE, call,
-                       "the plug-in was built for version {}.{}.{} of Mica, the host is version {}.{}.{}",
+                       "the plugin was built for version {}.{}.{} of Mica, the host is version {}.{}.{}",
                        MI_INT(version / 10000), MI_INT(version / 100 % 100), MI_INT(version % 100),
                        MI_INT(host->version / 10000), MI_INT(host->version / 100 % 100), MI_INT(host->version % 100));
     }

@@ -2,7 +2,7 @@
 """Where the orrery's bodies are after a thousand days, computed a second time.
 
 Runs the orrery's scene (with a smaller belt) and solves Kepler's equation for each body by bisection, from the elements in the scene and, for asteroids, in the file that
-the run writes. The plug-in that is off by one part in a million in its mean motion must be found out.
+the run writes. The plugin that is off by one part in a million in its mean motion must be found out.
 """
 import json
 import math

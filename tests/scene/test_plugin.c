@@ -1,4 +1,4 @@
-// What makes a plug-in and its host fit together.
+// What makes a plugin and its host fit together.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -84,17 +84,17 @@ class Run(ProgramTest):
         scene = self.write("s.json", SCENE)
         text = self.write("text.so", "no library")
         for path, messages in (
-            ("nowhere.so", ["mica: nowhere.so: the plug-in cannot be loaded: ", "nowhere.so"]),
-            (text, [text + ": the plug-in cannot be loaded: "]),
-            (plugin("no_entry"), ["no_entry.so: expected a plug-in, which exports mica_plugin: ", "undefined symbol"]),
-            (plugin("refusing"), ["refusing.so: the plug-in refused: ", "version 2.0.0", "version 0.1.0"]),
+            ("nowhere.so", ["mica: nowhere.so: the plugin cannot be loaded: ", "nowhere.so"]),
+            (text, [text + ": the plugin cannot be loaded: "]),
+            (plugin("no_entry"), ["no_entry.so: expected a plugin, which exports mica_plugin: ", "undefined symbol"]),
+            (plugin("refusing"), ["refusing.so: the plugin refused: ", "version 2.0.0", "version 0.1.0"]),
         ):
             with self.subTest(path):
                 self.refused(1, messages, "run", scene, "--plugin", path, "--out", "out.json")
                 self.assertFalse(os.path.exists(self.path("out.json")))
 
     def test_a_plugin_given_twice_is_refused(self):
-        self.refused(1, ["counter.so: the plug-in refused: ", "count"], "run", self.write("s.json", SCENE),
+        self.refused(1, ["counter.so: the plugin refused: ", "count"], "run", self.write("s.json", SCENE),
                      "--plugin", plugin("counter"), "--plugin", plugin("counter"))
 
     def test_a_system_that_fails_ends_the_run_without_a_scene(self):
