@@ -303,28 +303,7 @@ static mica_result refuse(mi_value_reader *reader, const char *expected) {
     return mi_save_refuse(reader->report, MICA_FORMAT, "%s: expected %s", reader->place.text, expected);
 }
 
-static mica_result integer_from_json(mi_value_reader *reader, json_t *json, uint8_t *bytes, uint32_t size) {
-    if (!json_is_integer(json)) {
-        return refuse(reader, "an integer");
-    }
-    const int64_t number = json_integer_value(json);
-    const int64_t limit = size >= 8 ? INT64_MAX : (INT64_C(1) << (8 * size - 1)) - 1;
-    if (number > limit || number < -limit - 1) {
-        return mi_save_refuse(reader->report, MICA_FORMAT, "%s: %" PRId64 " does not fit %u signed bits",
-                              reader->place.text, number, 8 * size);
-    }
-    const int8_t of1 = (int8_t)number;
-    const int16_t of2 = (int16_t)number;
-    const int32_t of4 = (int32_t)number;
-    memcpy(bytes,
-           size == 1   ? (const void *)&of1
-           : size == 2 ? (const void *)&of2
-           : size == 4 ? (const void *)&of4
-                       : (const void *)&number,
-           size);
-    return MICA_OK;
-}
-
+// Writes the lowest bytes of a number; a negative one comes as its two's complement.
 static void write_natural(uint8_t *bytes, uint32_t size, uint64_t number) {
     const uint8_t of1 = (uint8_t)number;
     const uint16_t of2 = (uint16_t)number;
@@ -335,6 +314,20 @@ static void write_natural(uint8_t *bytes, uint32_t size, uint64_t number) {
            : size == 4 ? (const void *)&of4
                        : (const void *)&number,
            size);
+}
+
+static mica_result integer_from_json(mi_value_reader *reader, json_t *json, uint8_t *bytes, uint32_t size) {
+    if (!json_is_integer(json)) {
+        return refuse(reader, "an integer");
+    }
+    const int64_t number = json_integer_value(json);
+    const int64_t limit = size >= 8 ? INT64_MAX : (INT64_C(1) << (8 * size - 1)) - 1;
+    if (number > limit || number < -limit - 1) {
+        return mi_save_refuse(reader->report, MICA_FORMAT, "%s: %" PRId64 " does not fit %u signed bits",
+                              reader->place.text, number, 8 * size);
+    }
+    write_natural(bytes, size, (uint64_t)number);
+    return MICA_OK;
 }
 
 static mica_result natural_from_json(mi_value_reader *reader, json_t *json, uint8_t *bytes, uint32_t size) {
