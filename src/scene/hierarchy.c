@@ -570,9 +570,11 @@ static void apply_batch(const link_batch *batch) {
 }
 
 static mica_result link_many(link_batch *batch) {
-    const size_t size = batch->count * sizeof(uint32_t);
+    size_t size = SIZE_MAX;
     batch->walks =
-        (uint32_t *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(uint32_t));
+        mi_size_product(batch->count, sizeof(uint32_t), &size)
+            ? (uint32_t *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(uint32_t))
+            : NULL;
     if (batch->walks == NULL) {
         return mi_fail_memory(&batch->world->log, batch->call, size);
     }
