@@ -7,6 +7,7 @@
 // follow.
 #include "scene/hierarchy.h"
 
+#include "scene/transfer.h"
 #include "world/commands.h"
 
 static const char extension_key;
@@ -415,14 +416,23 @@ mica_result mica_commands_destroy_subtree(mica_commands *commands, mica_entity r
 
 // Many links at once
 
+// What a batch does to a table.
+typedef struct table_moves {
+    uint32_t arriving;
+    uint32_t leaving;
+    bool leave_in_runs; // their holes are closed in the end: worth it if they are a good part of the table
+} table_moves;
+
 typedef struct link_batch {
     mica_world *world;
     mi_hierarchy *hierarchy;
     const mica_entity *children;
     const mica_entity *parents;
     uint32_t count;
-    uint32_t first_mark; // child number i carries this and i; a record that walk number i passed, this and count and i
-    uint32_t *walks;     // by child: 1 and the number of the walk that passed it, 0: none; other notes afterwards
+    uint32_t first_mark;  // child number i carries this and i; a record that walk number i passed, this and count and i
+    uint32_t *walks;      // by child: 1 and the number of the walk that passed it, 0: none; other notes afterwards
+    table_moves *moves;   // by table id
+    uint32_t table_count; // of moves: giving values up may make tables
     const char *call;
 } link_batch;
 
@@ -442,12 +452,17 @@ static mica_result check_batch(const link_batch *batch) {
     return MICA_OK;
 }
 
+static bool has_record(const link_batch *batch, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    return mi_nodes_find(&batch->hierarchy->nodes, index) != NULL ||
+           mi_nodes_reserve(&batch->hierarchy->nodes, &batch->world->heap, index);
+}
+
 // Makes sure of all records, and marks those of the children.
 static mica_result mark_children(link_batch *batch) {
     mi_nodes *nodes = &batch->hierarchy->nodes;
     for (uint32_t i = 0; i < batch->count; i++) {
-        if (!mi_nodes_reserve(nodes, &batch->world->heap, mica_entity_index(batch->children[i])) ||
-            !mi_nodes_reserve(nodes, &batch->world->heap, mica_entity_index(batch->parents[i]))) {
+        if (!has_record(batch, batch->children[i]) || !has_record(batch, batch->parents[i])) {
             return fail_nodes(batch->world, batch->call);
         }
     }
@@ -505,56 +520,102 @@ static mica_result check_batch_cycles(const link_batch *batch) {
 // child stays.
 static mica_result find_tables(const link_batch *batch) {
     mi_store *store = &batch->world->store;
+    const mi_table *last = NULL;
+    uint32_t last_target = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
         mi_table *from = table_of(store, batch->children[i]);
         batch->walks[i] = 0;
-        if (!mica_entity_is_null(batch->parents[i]) && !mi_table_has(from, batch->hierarchy->child_of)) {
+        if (mica_entity_is_null(batch->parents[i]) || mi_table_has(from, batch->hierarchy->child_of)) {
+            continue;
+        }
+        if (from != last) {
             const mi_table *to = mi_store_table_with(store, from, batch->hierarchy->child_of);
             if (to == NULL) {
                 return mi_world_fail_store(batch->world, batch->call);
             }
-            batch->walks[i] = to->id;
+            last = from;
+            last_target = to->id;
         }
+        batch->walks[i] = last_target;
     }
     return MICA_OK;
 }
 
 // Opens all rows that the links need, so that moving to them cannot fail.
-static mica_result open_rows(const link_batch *batch) {
+static mica_result open_rows(link_batch *batch) {
     mi_store *store = &batch->world->store;
-    const mica_result result = find_tables(batch);
-    if (result != MICA_OK) {
-        return result;
-    }
-    const size_t size = store->tables.count * sizeof(uint32_t);
-    uint32_t *wanted =
-        (uint32_t *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(uint32_t));
-    if (wanted == NULL) {
+    batch->table_count = store->tables.count;
+    const size_t size = batch->table_count * sizeof(table_moves);
+    batch->moves =
+        (table_moves *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(table_moves));
+    if (batch->moves == NULL) {
         return mi_fail_memory(&batch->world->log, batch->call, size);
     }
     for (uint32_t i = 0; i < batch->count; i++) {
-        wanted[batch->walks[i]]++;
+        if (batch->walks[i] != 0) {
+            batch->moves[batch->walks[i]].arriving++;
+            batch->moves[table_of(store, batch->children[i])->id].leaving++;
+        }
     }
     bool opened = true;
-    for (uint32_t id = 1; opened && id < store->tables.count; id++) {
-        opened = wanted[id] == 0 || mi_store_open_rows(store, store->tables.data[id], wanted[id]);
+    for (uint32_t id = 1; opened && id < batch->table_count; id++) {
+        table_moves *moves = &batch->moves[id];
+        opened = moves->arriving == 0 || mi_store_open_rows(store, store->tables.data[id], moves->arriving);
+        moves->leave_in_runs = moves->leaving > 0 && moves->leaving >= store->tables.data[id]->row_count / 4;
     }
-    mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, wanted, size, _Alignof(uint32_t));
     return opened ? MICA_OK : mi_world_fail_store(batch->world, batch->call);
+}
+
+// Moves child number i, and those after it that lie behind it and go the same way. Returns how many.
+static uint32_t move_run(const link_batch *batch, uint32_t i) {
+    mi_store *store = &batch->world->store;
+    const uint32_t first = mi_slots_location(&store->slots, mica_entity_index(batch->children[i]));
+    uint32_t count = 1;
+    while (i + count < batch->count && batch->walks[i + count] == batch->walks[i] && mi_row_of(first + count) != 0 &&
+           mi_slots_location(&store->slots, mica_entity_index(batch->children[i + count])) == first + count) {
+        count++;
+    }
+    mi_transfer_rows(store, mi_store_table_at(store, first), store->tables.data[batch->walks[i]], first, count,
+                     batch->hierarchy->child_of, &batch->parents[i], sizeof(mica_child_of));
+    return count;
+}
+
+_Static_assert(sizeof(mica_child_of) == sizeof(mica_entity), "an array of parents is an array of values");
+
+// Moves the children of tables that many leave, with their new values.
+static void move_children(const link_batch *batch) {
+    mi_store *store = &batch->world->store;
+    for (uint32_t i = 0; i < batch->count;) {
+        const bool in_runs =
+            batch->walks[i] != 0 && batch->moves[table_of(store, batch->children[i])->id].leave_in_runs;
+        i += in_runs ? move_run(batch, i) : 1;
+    }
+    for (uint32_t id = 1; id < batch->table_count; id++) {
+        mi_table *table = store->tables.data[id];
+        if (batch->moves[id].leave_in_runs) {
+            mi_transfer_end(store, table);
+        }
+        if (batch->moves[id].leave_in_runs || batch->moves[id].arriving > 0) {
+            MI_STORE_SHAKE(store, table);
+        }
+    }
 }
 
 // Children that lose their parents come last, since they can do without memory and might take what was opened.
 static void apply_batch(const link_batch *batch) {
     mi_hierarchy *hierarchy = batch->hierarchy;
+    move_children(batch);
     for (uint32_t i = 0; i < batch->count; i++) {
         const uint32_t index = mica_entity_index(batch->children[i]);
         const uint32_t parent = mica_entity_index(batch->parents[i]);
         const uint32_t old_parent = mi_nodes_at(&hierarchy->nodes, index)->parent;
+        const bool has_moved = batch->walks[i] != 0 &&
+                               mi_table_has(table_of(&batch->world->store, batch->children[i]), hierarchy->child_of);
         batch->walks[i] = old_parent;
         if (parent == old_parent) {
             continue;
         }
-        if (parent != 0) {
+        if (parent != 0 && !has_moved) {
             const mica_result result =
                 put_value(batch->world, hierarchy, batch->children[i], batch->parents[i], batch->call);
             MI_ASSERT(result == MICA_OK);
@@ -583,11 +644,16 @@ static mica_result link_many(link_batch *batch) {
         result = check_batch_cycles(batch);
     }
     if (result == MICA_OK) {
+        result = find_tables(batch);
+    }
+    if (result == MICA_OK) {
         result = open_rows(batch);
     }
     if (result == MICA_OK) {
         apply_batch(batch);
     }
+    mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, batch->moves, batch->table_count * sizeof(table_moves),
+                    _Alignof(table_moves));
     mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, batch->walks, size, _Alignof(uint32_t));
     return result;
 }
