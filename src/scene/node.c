@@ -92,13 +92,17 @@ void mi_nodes_link(mi_nodes *nodes, uint32_t child, uint32_t parent) {
     if (is_listed(nodes, child)) {
         const uint32_t old_parent = mi_nodes_at(nodes, child)->parent;
         take_out(nodes, child);
-        list_root(nodes, old_parent);
+        if (mi_nodes_at(nodes, old_parent)->child_count == 0) {
+            list_root(nodes, old_parent);
+        }
     }
-    if (parent != 0) {
-        append(nodes, child, parent);
-        list_root(nodes, parent);
-    } else {
+    if (parent == 0) {
         list_root(nodes, child);
+        return;
+    }
+    append(nodes, child, parent);
+    if (mi_nodes_at(nodes, parent)->child_count == 1) {
+        list_root(nodes, parent);
     }
 }
 
