@@ -179,7 +179,7 @@ static void do_create(fuzz *f) {
 
 // Slots never used, used ones, and generations up to the highest.
 static void do_create_at(fuzz *f) {
-    mica_entity entities[BATCH_MAX];
+    mica_entity entities[BATCH_MAX] = {MICA_NULL};
     const int32_t count = (int32_t)pick(f, BATCH_MAX);
     for (int32_t i = 0; i < count; i++) {
         const uint32_t index = pick(f, 256);
@@ -271,7 +271,7 @@ static void do_destroy(fuzz *f) {
 }
 
 static void do_destroy_many(fuzz *f) {
-    mica_entity entities[BATCH_MAX];
+    mica_entity entities[BATCH_MAX] = {MICA_NULL};
     const int32_t count = (int32_t)pick(f, BATCH_MAX);
     for (int32_t i = 0; i < count; i++) {
         entities[i] = pick_target(f);
@@ -323,8 +323,8 @@ static void do_link(fuzz *f) {
 }
 
 static void do_link_many(fuzz *f) {
-    mica_entity children[BATCH_MAX];
-    mica_entity parents[BATCH_MAX];
+    mica_entity children[BATCH_MAX] = {MICA_NULL};
+    mica_entity parents[BATCH_MAX] = {MICA_NULL};
     const int32_t count = (int32_t)pick(f, BATCH_MAX);
     for (int32_t i = 0; i < count; i++) {
         children[i] = pick_target(f);
@@ -444,7 +444,7 @@ static void record_value(fuzz *f, mica_commands *commands, bool is_add) {
 }
 
 static void record_destroy_many(fuzz *f, mica_commands *commands) {
-    mica_entity entities[BATCH_MAX];
+    mica_entity entities[BATCH_MAX] = {MICA_NULL};
     const int32_t count = (int32_t)pick(f, BATCH_MAX);
     for (int32_t i = 0; i < count; i++) {
         entities[i] = pick_target(f);
@@ -529,7 +529,7 @@ static int32_t make_terms(fuzz *f, mica_term *terms) {
 }
 
 static void do_query(fuzz *f) {
-    mica_term terms[BATCH_MAX];
+    mica_term terms[BATCH_MAX] = {{NULL}};
     const uint32_t place = pick(f, QUERY_COUNT);
     mica_query *query = mica_query_create(f->world, terms, make_terms(f, terms));
     if (query == NULL) {
