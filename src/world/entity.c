@@ -86,6 +86,31 @@ mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entit
 
 // Adding, setting, removing
 
+// What a verb on one component of one entity is about.
+typedef struct verb_target {
+    mica_entity entity;
+    uint32_t location;
+    const mi_type *type;
+} verb_target;
+
+static mica_result find_target(const mica_world *world, mica_entity entity, mica_component component,
+                               verb_target *found, const char *call) {
+    const mica_result result = mi_world_resolve(world, entity, &found->location, call);
+    if (MICA_UNLIKELY(result != MICA_OK)) {
+        return result;
+    }
+    found->entity = entity;
+    found->type = mi_world_type(world, component, call);
+    return MICA_LIKELY(found->type != NULL) ? MICA_OK : MICA_UNKNOWN;
+}
+
+// The same for verbs that are structural whatever they find.
+static mica_result find_structural(mica_world *world, mica_entity entity, mica_component component, verb_target *found,
+                                   const char *call) {
+    const mica_result result = mi_world_check_structure(world, call);
+    return MICA_LIKELY(result == MICA_OK) ? find_target(world, entity, component, found, call) : result;
+}
+
 static mica_result check_value(const mica_world *world, const mi_type *type, const void *value, const char *call) {
     if (MICA_UNLIKELY(type->info.size == 0 && value != NULL)) {
         return mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
@@ -93,102 +118,74 @@ static mica_result check_value(const mica_world *world, const mi_type *type, con
     return MICA_OK;
 }
 
-// Adds what the entity at `location` does not have.
-static mica_result add_component(mica_world *world, mica_entity entity, uint32_t location, const mi_type *type,
-                                 const void *value, const char *call) {
-    const mica_component component = type->info.id;
-    mi_table *to = mi_store_table_with(&world->store, mi_store_table_at(&world->store, location), component);
+// Adds what the entity does not have.
+static mica_result add_component(mica_world *world, const verb_target *target, const void *value, const char *call) {
+    const mi_type *type = target->type;
+    if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
+        const mica_result result = mi_world_attach(world, type, call);
+        return result != MICA_OK ? result
+                                 : mi_world_relation(world, type->info.id)->link(world, target->entity, value, 0, call);
+    }
+    mi_table *from = mi_store_table_at(&world->store, target->location);
+    mi_table *to = mi_store_table_with(&world->store, from, type->info.id);
     if (to == NULL) {
         return mi_world_fail_store(world, call);
     }
-    const mi_change change = {.component = component, .value = value};
-    return mi_world_change(world, entity, to, &change, value == NULL ? 0 : 1, call);
-}
-
-static mica_result link_relation(mica_world *world, mica_entity entity, const mi_type *type, const void *value,
-                                 const char *call) {
-    const mica_result result = mi_world_attach(world, type, call);
-    return result != MICA_OK ? result : mi_world_relation(world, type->info.id)->link(world, entity, value, 0, call);
+    const mi_change change = {.component = type->info.id, .value = value};
+    return mi_world_change(world, target->entity, to, &change, value == NULL ? 0 : 1, call);
 }
 
 mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_add";
-    uint32_t location = 0;
-    mica_result result = mi_world_check_structure(world, call);
+    verb_target target;
+    mica_result result = find_structural(world, entity, component, &target, call);
     if (result == MICA_OK) {
-        result = mi_world_resolve(world, entity, &location, call);
+        result = check_value(world, target.type, value, call);
     }
     if (result != MICA_OK) {
         return result;
     }
-    const mi_type *type = mi_world_type(world, component, call);
-    if (type == NULL) {
-        return MICA_UNKNOWN;
-    }
-    result = check_value(world, type, value, call);
-    if (result != MICA_OK) {
-        return result;
-    }
-    if (mi_table_has(mi_store_table_at(&world->store, location), component)) {
+    if (mi_table_has(mi_store_table_at(&world->store, target.location), component)) {
         return mi_fail(&world->log, MICA_EXISTS, call, "{} has {} already", MI_ENTITY(entity),
-                       MI_TEXT(type->info.name));
+                       MI_TEXT(target.type->info.name));
     }
-    if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
-        return link_relation(world, entity, type, value, call);
-    }
-    return add_component(world, entity, location, type, value, call);
+    return add_component(world, &target, value, call);
 }
 
 mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_set";
-    uint32_t location = 0;
-    mica_result result = mi_world_resolve(world, entity, &location, call);
+    verb_target target;
+    mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
     }
-    const mi_type *type = mi_world_type(world, component, call);
-    if (type == NULL) {
-        return MICA_UNKNOWN;
-    }
-    if (type->info.size == 0 || value == NULL) {
+    const mi_type *type = target.type;
+    if (MICA_UNLIKELY(type->info.size == 0 || value == NULL)) {
         return mi_fail(&world->log, type->info.size == 0 ? MICA_NO_VALUE : MICA_INVALID, call,
                        type->info.size == 0 ? "{} is a tag" : "needs a value of {}", MI_TEXT(type->info.name));
     }
-    mi_table *table = mi_store_table_at(&world->store, location);
-    const bool is_relation = type->info.hooks.attach != NULL;
-    if (!is_relation && mi_table_has(table, component)) {
+    mi_table *table = mi_store_table_at(&world->store, target.location);
+    if (type->info.hooks.attach == NULL && mi_table_has(table, component)) {
         const mi_change change = {.component = component, .value = value};
         return mi_world_change(world, entity, table, &change, 1, call);
     }
     result = mi_world_check_structure(world, call);
-    if (result != MICA_OK) {
-        return result;
-    }
-    return is_relation ? link_relation(world, entity, type, value, call)
-                       : add_component(world, entity, location, type, value, call);
+    return result == MICA_OK ? add_component(world, &target, value, call) : result;
 }
 
 mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
     static const char call[] = "mica_entity_remove";
-    uint32_t location = 0;
-    mica_result result = mi_world_check_structure(world, call);
-    if (result == MICA_OK) {
-        result = mi_world_resolve(world, entity, &location, call);
-    }
+    verb_target target;
+    const mica_result result = find_structural(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
     }
-    const mi_type *type = mi_world_type(world, component, call);
-    if (type == NULL) {
-        return MICA_UNKNOWN;
-    }
-    mi_table *from = mi_store_table_at(&world->store, location);
+    mi_table *from = mi_store_table_at(&world->store, target.location);
     if (!mi_table_has(from, component)) {
         return MICA_OK;
     }
-    if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
-        const mi_relation *relation = mi_world_relation(world, component);
-        return relation->unlink(world, entity, 0, call);
+    if (MICA_UNLIKELY(target.type->info.hooks.attach != NULL)) {
+        return mi_world_relation(world, component)->unlink(world, entity, 0, call);
     }
     mi_table *to = mi_store_table_without(&world->store, from, component);
     return to == NULL ? mi_world_fail_store(world, call) : mi_world_change(world, entity, to, NULL, 0, call);
@@ -299,19 +296,16 @@ void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_componen
 mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_component component,
                               void (*change)(void *value, void *user), void *user) {
     static const char call[] = "mica_entity_patch";
-    uint32_t location = 0;
-    mica_result result = mi_world_resolve(world, entity, &location, call);
+    verb_target target;
+    const mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
     }
-    const mi_type *type = mi_world_type(world, component, call);
-    if (type == NULL) {
-        return MICA_UNKNOWN;
-    }
+    const mi_type *type = target.type;
     if (change == NULL) {
         return mi_fail(&world->log, MICA_INVALID, call, "needs a function that changes {}", MI_TEXT(type->info.name));
     }
-    if (!mi_table_has(mi_store_table_at(&world->store, location), component)) {
+    if (!mi_table_has(mi_store_table_at(&world->store, target.location), component)) {
         return mi_fail(&world->log, MICA_ABSENT, call, "{} does not have {}", MI_ENTITY(entity),
                        MI_TEXT(type->info.name));
     }
