@@ -429,10 +429,9 @@ typedef struct link_batch {
     const mica_entity *children;
     const mica_entity *parents;
     uint32_t count;
-    uint32_t first_mark;  // child number i carries this and i; a record that walk number i passed, this and count and i
-    uint32_t *walks;      // by child: 1 and the number of the walk that passed it, 0: none; other notes afterwards
-    table_moves *moves;   // by table id
-    uint32_t table_count; // of moves: giving values up may make tables
+    uint32_t first_mark; // child number i carries this and i; a record that walk number i passed, this and count and i
+    uint32_t *walks;     // by child: 1 and the number of the walk that passed it, 0: none; other notes afterwards
+    MI_ARRAY(table_moves) moves; // by table id
     const char *call;
 } link_batch;
 
@@ -461,13 +460,11 @@ static bool has_record(const link_batch *batch, mica_entity entity) {
 // Makes sure of all records, and marks those of the children.
 static mica_result mark_children(link_batch *batch) {
     mi_nodes *nodes = &batch->hierarchy->nodes;
+    batch->first_mark = mi_nodes_marks(nodes, 2 * batch->count);
     for (uint32_t i = 0; i < batch->count; i++) {
         if (!has_record(batch, batch->children[i]) || !has_record(batch, batch->parents[i])) {
             return fail_nodes(batch->world, batch->call);
         }
-    }
-    batch->first_mark = mi_nodes_marks(nodes, 2 * batch->count);
-    for (uint32_t i = 0; i < batch->count; i++) {
         mi_node *node = mi_nodes_at(nodes, mica_entity_index(batch->children[i]));
         if (node->mark >= batch->first_mark) {
             return mi_fail(&batch->world->log, MICA_INVALID, batch->call, "children[{}]: {} is named twice", MI_UINT(i),
@@ -516,12 +513,25 @@ static mica_result check_batch_cycles(const link_batch *batch) {
     return MICA_OK;
 }
 
+static bool has_moves(link_batch *batch, uint32_t table_id) {
+    if (table_id < batch->moves.count) {
+        return true;
+    }
+    if (!MI_RESERVE(&batch->world->heap, MICA_MEMORY_RELATIONS, &batch->moves, (size_t)table_id + 1)) {
+        return false;
+    }
+    while (batch->moves.count <= table_id) {
+        batch->moves.data[batch->moves.count++] = (table_moves){0};
+    }
+    return true;
+}
+
 // Finds the tables that the children have to move to, and puts their ids in the place of walks; 0, the root's, where a
 // child stays.
-static mica_result find_tables(const link_batch *batch) {
+static mica_result find_tables(link_batch *batch) {
     mi_store *store = &batch->world->store;
     const mi_table *last = NULL;
-    uint32_t last_target = 0;
+    uint32_t target = 0; // of the children of `last`
     for (uint32_t i = 0; i < batch->count; i++) {
         mi_table *from = table_of(store, batch->children[i]);
         batch->walks[i] = 0;
@@ -533,33 +543,25 @@ static mica_result find_tables(const link_batch *batch) {
             if (to == NULL) {
                 return mi_world_fail_store(batch->world, batch->call);
             }
+            if (!has_moves(batch, from->id) || !has_moves(batch, to->id)) {
+                return mi_fail_memory(&batch->world->log, batch->call, store->tables.count * sizeof(table_moves));
+            }
             last = from;
-            last_target = to->id;
+            target = to->id;
         }
-        batch->walks[i] = last_target;
+        batch->walks[i] = target;
+        batch->moves.data[from->id].leaving++;
+        batch->moves.data[target].arriving++;
     }
     return MICA_OK;
 }
 
 // Opens all rows that the links need, so that moving to them cannot fail.
-static mica_result open_rows(link_batch *batch) {
+static mica_result open_rows(const link_batch *batch) {
     mi_store *store = &batch->world->store;
-    batch->table_count = store->tables.count;
-    const size_t size = batch->table_count * sizeof(table_moves);
-    batch->moves =
-        (table_moves *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(table_moves));
-    if (batch->moves == NULL) {
-        return mi_fail_memory(&batch->world->log, batch->call, size);
-    }
-    for (uint32_t i = 0; i < batch->count; i++) {
-        if (batch->walks[i] != 0) {
-            batch->moves[batch->walks[i]].arriving++;
-            batch->moves[table_of(store, batch->children[i])->id].leaving++;
-        }
-    }
     bool opened = true;
-    for (uint32_t id = 1; opened && id < batch->table_count; id++) {
-        table_moves *moves = &batch->moves[id];
+    for (uint32_t id = 1; opened && id < batch->moves.count; id++) {
+        table_moves *moves = &batch->moves.data[id];
         opened = moves->arriving == 0 || mi_store_open_rows(store, store->tables.data[id], moves->arriving);
         moves->leave_in_runs = moves->leaving > 0 && moves->leaving >= store->tables.data[id]->row_count / 4;
     }
@@ -582,20 +584,33 @@ static uint32_t move_run(const link_batch *batch, uint32_t i) {
 
 _Static_assert(sizeof(mica_child_of) == sizeof(mica_entity), "an array of parents is an array of values");
 
-// Moves the children of tables that many leave, with their new values.
-static void move_children(const link_batch *batch) {
-    mi_store *store = &batch->world->store;
-    for (uint32_t i = 0; i < batch->count;) {
-        const bool in_runs =
-            batch->walks[i] != 0 && batch->moves[table_of(store, batch->children[i])->id].leave_in_runs;
-        i += in_runs ? move_run(batch, i) : 1;
+// Gives child number i its new value, if it has another parent from now on, and those after it that can be moved along
+// with it. Returns how many.
+static uint32_t put_values(const link_batch *batch, uint32_t i) {
+    mica_world *world = batch->world;
+    const mica_entity child = batch->children[i];
+    const mica_entity parent = batch->parents[i];
+    if (batch->walks[i] != 0 && batch->moves.data[table_of(&world->store, child)->id].leave_in_runs) {
+        return move_run(batch, i);
     }
-    for (uint32_t id = 1; id < batch->table_count; id++) {
+    if (!mica_entity_is_null(parent) &&
+        mica_entity_index(parent) != parent_index(batch->hierarchy, mica_entity_index(child))) {
+        const mica_result result = put_value(world, batch->hierarchy, child, parent, batch->call);
+        MI_ASSERT(result == MICA_OK);
+        (void)result;
+    }
+    return 1;
+}
+
+static void close_moves(const link_batch *batch) {
+    mi_store *store = &batch->world->store;
+    for (uint32_t id = 1; id < batch->moves.count; id++) {
         mi_table *table = store->tables.data[id];
-        if (batch->moves[id].leave_in_runs) {
+        const table_moves moves = batch->moves.data[id];
+        if (moves.leave_in_runs) {
             mi_transfer_end(store, table);
         }
-        if (batch->moves[id].leave_in_runs || batch->moves[id].arriving > 0) {
+        if (moves.leave_in_runs || moves.arriving > 0) {
             MI_STORE_SHAKE(store, table);
         }
     }
@@ -603,29 +618,25 @@ static void move_children(const link_batch *batch) {
 
 // Children that lose their parents come last, since they can do without memory and might take what was opened.
 static void apply_batch(const link_batch *batch) {
-    mi_hierarchy *hierarchy = batch->hierarchy;
-    move_children(batch);
-    for (uint32_t i = 0; i < batch->count; i++) {
-        const uint32_t index = mica_entity_index(batch->children[i]);
-        const uint32_t parent = mica_entity_index(batch->parents[i]);
-        const uint32_t old_parent = mi_nodes_at(&hierarchy->nodes, index)->parent;
-        const bool has_moved = batch->walks[i] != 0 &&
-                               mi_table_has(table_of(&batch->world->store, batch->children[i]), hierarchy->child_of);
-        batch->walks[i] = old_parent;
-        if (parent == old_parent) {
-            continue;
+    mi_nodes *nodes = &batch->hierarchy->nodes;
+    bool any_freed = false;
+    for (uint32_t i = 0; i < batch->count;) {
+        for (const uint32_t end = i + put_values(batch, i); i < end; i++) {
+            const uint32_t index = mica_entity_index(batch->children[i]);
+            const uint32_t parent = mica_entity_index(batch->parents[i]);
+            const uint32_t old_parent = mi_nodes_at(nodes, index)->parent;
+            const bool is_freed = parent == 0 && old_parent != 0;
+            batch->walks[i] = is_freed;
+            any_freed = any_freed || is_freed;
+            if (parent != old_parent) {
+                mi_nodes_link(nodes, index, parent);
+            }
         }
-        if (parent != 0 && !has_moved) {
-            const mica_result result =
-                put_value(batch->world, hierarchy, batch->children[i], batch->parents[i], batch->call);
-            MI_ASSERT(result == MICA_OK);
-            (void)result;
-        }
-        mi_nodes_link(&hierarchy->nodes, index, parent);
     }
-    for (uint32_t i = 0; i < batch->count; i++) {
-        if (mica_entity_is_null(batch->parents[i]) && batch->walks[i] != 0) {
-            give_up_value(batch->world, hierarchy, mica_entity_index(batch->children[i]), batch->call);
+    close_moves(batch);
+    for (uint32_t i = 0; any_freed && i < batch->count; i++) {
+        if (batch->walks[i] != 0) {
+            give_up_value(batch->world, batch->hierarchy, mica_entity_index(batch->children[i]), batch->call);
         }
     }
 }
@@ -652,8 +663,7 @@ static mica_result link_many(link_batch *batch) {
     if (result == MICA_OK) {
         apply_batch(batch);
     }
-    mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, batch->moves, batch->table_count * sizeof(table_moves),
-                    _Alignof(table_moves));
+    MI_FREE(&batch->world->heap, MICA_MEMORY_RELATIONS, &batch->moves);
     mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, batch->walks, size, _Alignof(uint32_t));
     return result;
 }
