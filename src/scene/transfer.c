@@ -57,8 +57,14 @@ void mi_transfer_end(mi_store *store, mi_table *from) {
     for (uint32_t row = from->row_count; row-- > 0;) {
         const uint32_t location = mi_store_location(from, row);
         const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(store, location);
-        if (mica_entity_is_null(entities[mi_row_of(location)])) {
+        if (!mica_entity_is_null(entities[mi_row_of(location)])) {
+            continue;
+        }
+        if (row + 1 == from->row_count) {
+            from->row_count--;
+        } else {
             mi_store_close_hole(store, from, location);
         }
     }
+    mi_store_close_rows(store, from);
 }
