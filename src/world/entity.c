@@ -137,7 +137,7 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
 
 mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_add";
-    verb_target target;
+    verb_target target = {0};
     mica_result result = find_structural(world, entity, component, &target, call);
     if (result == MICA_OK) {
         result = check_value(world, target.type, value, call);
@@ -154,7 +154,7 @@ mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_componen
 
 mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_set";
-    verb_target target;
+    verb_target target = {0};
     mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
@@ -175,7 +175,7 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
 
 mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
     static const char call[] = "mica_entity_remove";
-    verb_target target;
+    verb_target target = {0};
     const mica_result result = find_structural(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
@@ -296,7 +296,7 @@ void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_componen
 mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_component component,
                               void (*change)(void *value, void *user), void *user) {
     static const char call[] = "mica_entity_patch";
-    verb_target target;
+    verb_target target = {0};
     const mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
