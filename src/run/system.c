@@ -9,6 +9,8 @@
 // MI_PLAN_VOID; `started` holds exactly the systems whose `started` is set.
 #include "run/system.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -337,46 +339,26 @@ int32_t mica_world_systems(mica_world *world, mica_system *handles, int32_t capa
     return count;
 }
 
-typedef struct plan_text {
-    char *text;
-    size_t capacity;
-    size_t length; // without the cut
-} plan_text;
-
-static void write_line(plan_text *out, const char *before, const char *name, const char *after) {
-    const char *const parts[] = {before, name, after, "\n"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-        const size_t length = strlen(parts[i]);
-        if (out->length + 1 < out->capacity) {
-            const size_t room = out->capacity - 1 - out->length;
-            memcpy(out->text + out->length, parts[i], length < room ? length : room);
-        }
-        out->length += length;
-    }
-}
-
 size_t mica_world_plan(mica_world *world, char *text, size_t capacity) {
-    plan_text out = {text, text == NULL ? 0 : capacity, 0};
+    mi_text_out out = mi_text_begin(text, capacity);
     mi_systems *systems = mi_systems_find(world);
-    if (systems != NULL && (systems->ticking || mi_systems_prepare(systems, __func__) == MICA_OK)) {
-        mica_stage stage = -1;
-        for (uint32_t i = 0; i < systems->plan.steps.count; i++) {
-            const mi_plan_step *step = &systems->plan.steps.data[i];
-            const mi_system *system = (const mi_system *)step->system;
-            if (step->stage != stage) {
-                stage = step->stage;
-                write_line(&out, "stage ", systems->stages.data[stage], "");
-            }
-            if (system == NULL) {
-                write_line(&out, "  barrier", "", "");
-            } else {
-                const bool enabled = systems->ticking ? system->enabled : system->enabled_next;
-                write_line(&out, "  ", system->order.name, enabled ? "" : " (disabled)");
-            }
-        }
+    if (systems == NULL || (!systems->ticking && mi_systems_prepare(systems, __func__) != MICA_OK)) {
+        return 0;
     }
-    if (out.capacity > 0) {
-        text[out.length < capacity ? out.length : capacity - 1] = 0;
+    mica_stage stage = -1;
+    for (uint32_t i = 0; i < systems->plan.steps.count; i++) {
+        const mi_plan_step *step = &systems->plan.steps.data[i];
+        const mi_system *system = (const mi_system *)step->system;
+        if (step->stage != stage) {
+            stage = step->stage;
+            mi_text_add(&out, "stage %s\n", systems->stages.data[stage]);
+        }
+        if (system == NULL) {
+            mi_text_add(&out, "  barrier\n");
+        } else {
+            const bool enabled = systems->ticking ? system->enabled : system->enabled_next;
+            mi_text_add(&out, "  %s%s\n", system->order.name, enabled ? "" : " (disabled)");
+        }
     }
     return out.length;
 }

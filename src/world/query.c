@@ -1,12 +1,11 @@
 // Queries: compiling terms, interning, matching tables, and what can be asked of a query without a walk. Walks are in
-// iter.c.
+// iter.c, words in explain.c.
 //
 // A query is its sorted terms: the same terms in any order are the same query. `tables` is void when the store has made
 // or dropped tables since; mi_query_update then matches all tables anew, in canonical order, at a few nanoseconds each:
 // tables come to be rarely once a program runs.
 #include "world/query.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool is_required(const mi_term *term) {
@@ -14,8 +13,6 @@ static bool is_required(const mi_term *term) {
 }
 
 // Compiling
-
-static const char *const use_names[] = {"", "", "[write] ", "[with] ", "!", "?", "[write] ?"};
 
 static mica_result check_term(const mica_world *world, const mi_term *term, int32_t number, const char *call) {
     const mi_type *type = mi_world_type(world, term->component, call);
@@ -90,28 +87,6 @@ static void sort_by_name(mica_query *query) {
         }
         query->by_name[place] = (uint8_t)i;
     }
-}
-
-// Writes the query in words; returns the length, as snprintf does.
-static size_t write_text(const mica_query *query, char *text, size_t capacity) {
-    size_t length = 0;
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_term *term = &query->terms[query->by_name[i]];
-        const char *name = term_type(query, term)->info.name;
-        char any[16] = "";
-        if (term->any > 0) {
-            snprintf(any, sizeof(any), "[any %d] ", term->any);
-        }
-        char none[1];
-        const bool fits = capacity > length;
-        const int added = snprintf(fits ? text + length : none, fits ? capacity - length : sizeof(none), "%s%s%s%s",
-                                   i == 0 ? "" : ", ", any, use_names[term->use], name);
-        length += added < 0 ? 0 : (size_t)added;
-    }
-    if (query->term_count == 0 && capacity > 0) {
-        text[0] = '\0';
-    }
-    return length;
 }
 
 // The sets and the access map, in one piece of memory behind `all_of`.
@@ -202,14 +177,14 @@ static mica_query *compile(mica_world *world, const mi_term *terms, uint32_t cou
         memcpy(query->terms, terms, count * sizeof(mi_term));
     }
     sort_by_name(query);
-    query->text_size = write_text(query, NULL, 0) + 1;
+    query->text_size = mi_query_write_text(query, NULL, 0) + 1;
     query->text = mi_heap_allocate(heap, MICA_MEMORY_QUERIES, query->text_size, 1);
     if (query->text == NULL || !compile_sets(query)) {
         mi_query_free(query);
         mi_fail_memory(&world->log, call, sizeof(mica_query));
         return NULL;
     }
-    write_text(query, query->text, query->text_size);
+    mi_query_write_text(query, query->text, query->text_size);
     mi_map_insert(&world->query_map, hash, world->queries.count);
     world->queries.data[world->queries.count++] = query;
     return query;
@@ -332,7 +307,7 @@ const char *mi_query_validate(const mica_query *query) {
 
 // Asking without a walk
 
-static mica_result check_query(mica_query *query, const char *call) {
+mica_result mi_query_check(mica_query *query, const char *call) {
     return query == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a query") : mi_query_update(query, call);
 }
 
@@ -354,7 +329,7 @@ static uint32_t count_matching(const mica_query *query) {
 }
 
 int32_t mica_query_count(mica_query *query) {
-    return check_query(query, "mica_query_count") == MICA_OK ? (int32_t)count_matching(query) : 0;
+    return mi_query_check(query, "mica_query_count") == MICA_OK ? (int32_t)count_matching(query) : 0;
 }
 
 int32_t mica_query_size_hint(mica_query *query) {
@@ -373,7 +348,7 @@ static bool is_rowless(const mi_slots *slots, uint32_t index) {
 
 int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity) {
     static const char call[] = "mica_query_entities";
-    if (check_query(query, call) != MICA_OK) {
+    if (mi_query_check(query, call) != MICA_OK) {
         return 0;
     }
     if (capacity > 0 && entities == NULL) {
@@ -404,86 +379,4 @@ bool mica_query_contains(mica_query *query, mica_entity entity) {
     uint32_t location = 0;
     return query != NULL && mi_slots_resolve(&query->world->store.slots, entity, &location) &&
            mi_query_matches(query, mi_store_table_at(&query->world->store, location));
-}
-
-// Explaining
-
-// Text that is cut at its capacity while the length goes on.
-typedef struct explanation {
-    char *text;
-    size_t capacity;
-    size_t length;
-} explanation;
-
-static void write_line(explanation *out, const char *pattern, const char *first, const char *second,
-                       const char *third) {
-    const size_t room = out->capacity > out->length ? out->capacity - out->length : 0;
-    const int added = snprintf(room == 0 ? NULL : out->text + out->length, room, pattern, first, second, third);
-    out->length += added < 0 ? 0 : (size_t)added;
-}
-
-static const char *const use_words[] = {"", "read", "write", "with", "without", "optional read", "optional write"};
-
-static void explain_entity(const mica_query *query, mica_entity entity, explanation *out) {
-    const mi_store *store = &query->world->store;
-    uint32_t location = 0;
-    if (!mi_slots_resolve(&store->slots, entity, &location)) {
-        write_line(out, "does not match: the entity is not alive\n%s%s%s", "", "", "");
-        return;
-    }
-    const mi_table *table = mi_store_table_at(store, location);
-    write_line(out, mi_query_matches(query, table) ? "matches (%s)%s%s\n" : "does not match (%s)%s%s\n", query->text,
-               "", "");
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_term *term = &query->terms[query->by_name[i]];
-        const char *name = term_type(query, term)->info.name;
-        const bool has = mi_table_has(table, term->component);
-        const char *verdict = "fails";
-        if (term->use == MICA_USE_OPTIONAL_READ || term->use == MICA_USE_OPTIONAL_WRITE) {
-            verdict = has ? "is there" : "is not there, which is allowed";
-        } else if (term->any > 0) {
-            const bool holds = mi_bits_meet(table->bits, table->bit_words,
-                                            query->any_of + (term->any - 1) * query->word_count, query->word_count);
-            verdict = has ? "holds"
-                          : (holds ? "is not there, another of its clause is" : "fails: none of its clause is there");
-        } else if (has != (term->use == MICA_USE_WITHOUT)) {
-            verdict = "holds";
-        } else {
-            verdict = has ? "fails: it is there" : "fails: it is not there";
-        }
-        write_line(out, "  %s %s: %s\n", use_words[term->use], name, verdict);
-    }
-}
-
-static void explain_query(const mica_query *query, explanation *out) {
-    char number[16];
-    snprintf(number, sizeof(number), "%u", query->tables.count);
-    write_line(out, "query (%s), %s tables%s\n", query->text, number,
-               query->requires_nothing ? " and the entities without components" : "");
-    for (uint32_t i = 0; i < query->tables.count; i++) {
-        const mi_table *table = query->tables.data[i];
-        snprintf(number, sizeof(number), "%u", table->row_count);
-        write_line(out, "  %s rows:%s%s", number, "", "");
-        for (uint32_t k = 0; k < table->component_count; k++) {
-            write_line(out, "%s%s%s", k == 0 ? " " : ", ",
-                       mi_schema_type(query->world->schema, table->by_name[k])->info.name, "");
-        }
-        write_line(out, "\n%s%s%s", "", "", "");
-    }
-}
-
-size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity) {
-    explanation out = {.text = text, .capacity = text == NULL ? 0 : capacity};
-    if (out.capacity > 0) {
-        text[0] = '\0';
-    }
-    if (check_query(query, "mica_query_explain") != MICA_OK) {
-        return 0;
-    }
-    if (mica_entity_is_null(entity)) {
-        explain_query(query, &out);
-    } else {
-        explain_entity(query, entity, &out);
-    }
-    return out.length;
 }

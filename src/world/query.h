@@ -44,6 +44,10 @@ struct mica_query {
 
 // Brings `tables` up to date; MICA_OUT_OF_MEMORY with the error set for `call`.
 mica_result mi_query_update(mica_query *query, const char *call);
+// The same for a query from outside: NULL is MICA_INVALID.
+mica_result mi_query_check(mica_query *query, const char *call);
+// Writes the query in words, cut to `capacity`; returns the length without the cut.
+size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity);
 bool mi_query_matches(const mica_query *query, const mi_table *table);
 void mi_query_free(mica_query *query);
 // The first thing that is wrong, or NULL.

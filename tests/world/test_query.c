@@ -497,7 +497,7 @@ static void explain_says_why_an_entity_matches_or_not(void **state) {
     assert_true(mica_query_explain(query, entity, cut, sizeof(cut)) > sizeof(cut));
     assert_int_equal(strlen(cut), 9);
     mica_query_explain(query, MICA_NULL, text, sizeof(text));
-    assert_non_null(strstr(text, "1 rows: Health"));
+    assert_non_null(strstr(text, "1 row: Health"));
     mica_destroy(w.world, entity);
     mica_query_explain(query, entity, text, sizeof(text));
     assert_non_null(strstr(text, "not alive"));
