@@ -118,7 +118,10 @@ void mi_nodes_lift_children(mi_nodes *nodes, uint32_t index) {
     }
     mi_node *above = mi_nodes_at(nodes, parent);
     if (node->child_count == 0) {
-        mi_nodes_link(nodes, index, 0);
+        take_out(nodes, index);
+        if (above->child_count == 0) {
+            list_root(nodes, parent);
+        }
         return;
     }
     for (uint32_t child = node->first_child; child != 0; child = mi_nodes_at(nodes, child)->next) {
