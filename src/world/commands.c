@@ -660,15 +660,13 @@ mica_entity mica_commands_spawn(mica_commands *commands, const mica_value *value
     }
     const arena_mark mark = mark_memory(commands);
     mi_command spawn = {.count = (uint32_t)count, .kind = MI_COMMAND_SPAWN};
-    if (count > 0) {
-        size_t byte_size;
-        spawn.data = mi_size_product((size_t)count, sizeof(mi_recorded_value), &byte_size)
-                         ? mi_commands_take_memory(commands, byte_size, _Alignof(mi_recorded_value))
-                         : NULL;
-        if (spawn.data == NULL) {
-            mi_fail_memory(log, call, (size_t)count * sizeof(mi_recorded_value));
-            return MICA_NULL;
-        }
+    size_t byte_size;
+    spawn.data = mi_size_product(spawn.count, sizeof(mi_recorded_value), &byte_size)
+                     ? mi_commands_take_memory(commands, byte_size, _Alignof(mi_recorded_value))
+                     : NULL;
+    if (spawn.data == NULL) {
+        mi_fail_memory(log, call, (size_t)count * sizeof(mi_recorded_value));
+        return MICA_NULL;
     }
     bool is_linked = false;
     if (!check_spawn(commands, values, spawn.count, spawn.data, &is_linked, call) ||
