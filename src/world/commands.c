@@ -641,7 +641,7 @@ static bool take_spawn_values(mica_commands *commands, const mica_value *values,
     }
     for (uint32_t i = 0; i < count; i++) {
         const mi_type *type = mi_commands_type(commands, list[i].component);
-        if (list[i].value != NULL && type->movable_only) {
+        if (values[i].value != NULL && type->movable_only) {
             mi_value_take(type, allocator, list[i].value, values[i].value, 1);
         }
     }
