@@ -529,7 +529,7 @@ static int32_t make_terms(fuzz *f, mica_term *terms) {
 }
 
 static void do_query(fuzz *f) {
-    mica_term terms[BATCH_MAX] = {{NULL}};
+    mica_term terms[BATCH_MAX] = {0};
     const uint32_t place = pick(f, QUERY_COUNT);
     mica_query *query = mica_query_create(f->world, terms, make_terms(f, terms));
     if (query == NULL) {

@@ -17,6 +17,7 @@ need() {
 
 have() { command -v "$1"; }
 have_library() { have pkg-config && pkg-config --exists "$1"; }
+have_clang_sanitizers() { have clang && test -e "$(clang -print-file-name=libclang_rt.fuzzer-x86_64.a)"; }
 have_cmake() {
     local version
     have cmake && version=$(cmake --version | sed -n '1s/.* //p') && [ "$(printf '3.25\n%s\n' "$version" | sort -V | head -n 1)" = 3.25 ]
@@ -43,6 +44,7 @@ for purpose in "$@"; do
         ;;
     lint)
         need clang "the second compiler" have clang
+        need libclang-rt-dev "its sanitizers" have_clang_sanitizers
         need clang-tidy "static analysis" have clang-tidy
         need clang-format "the format of the sources" have clang-format
         need cppcheck "static analysis" have cppcheck
