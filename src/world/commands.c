@@ -19,7 +19,7 @@
 static inline void *take_from_block(mica_commands *commands, size_t byte_size, size_t alignment) {
     const size_t padding = (size_t)(-(uintptr_t)commands->free_memory & (alignment - 1));
     const size_t taken_size = padding + byte_size;
-    if (taken_size > commands->free_size) {
+    if (taken_size > commands->free_size || commands->free_memory == NULL) {
         return NULL;
     }
     uint8_t *memory = commands->free_memory + padding;
