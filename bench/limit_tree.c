@@ -20,8 +20,9 @@ typedef struct limit_matrix {
 typedef struct limit_tree {
     mica_transform *locals;
     limit_matrix *worlds;
-    uint32_t *parents; // of the nodes breadth-first
     uint32_t *order;   // where the nodes lie, breadth-first
+    uint32_t *rows;    // in the order in which they are computed
+    uint32_t *parents; // of each of `rows`
     uint32_t n;
 } limit_tree;
 
@@ -31,7 +32,39 @@ static void tree_free(void *context) {
     bench_pages_free(tree->worlds, tree->n, sizeof *tree->worlds);
     bench_pages_free(tree->parents, tree->n, sizeof *tree->parents);
     bench_pages_free(tree->order, tree->n, sizeof *tree->order);
+    bench_pages_free(tree->rows, tree->n, sizeof *tree->rows);
     free(tree);
+}
+
+// Lists the nodes from `first` to before `end` in the order in which they lie. `node_of` says which node lies where.
+static void list_level(limit_tree *tree, const uint32_t *node_of, uint32_t first, uint32_t end) {
+    uint32_t next = first;
+    for (uint32_t row = 0; row < tree->n && next < end; row++) {
+        const uint32_t node = node_of[row];
+        if (node >= first && node < end) {
+            tree->rows[next] = row;
+            tree->parents[next] = tree->order[bench_tree_parent(node)];
+            next++;
+        }
+    }
+}
+
+static bool list_rows(limit_tree *tree) {
+    uint32_t *node_of = calloc(tree->n, sizeof *node_of);
+    if (node_of == NULL) {
+        return false;
+    }
+    for (uint32_t node = 0; node < tree->n; node++) {
+        node_of[tree->order[node]] = node;
+    }
+    uint64_t first = 0;
+    for (uint64_t size = 1; first < tree->n; size *= BENCH_TREE_BRANCHING) {
+        const uint64_t end = first + size < tree->n ? first + size : tree->n;
+        list_level(tree, node_of, (uint32_t)first, (uint32_t)end);
+        first = end;
+    }
+    free(node_of);
+    return true;
 }
 
 static void *tree_make(int64_t n, bool is_shuffled) {
@@ -44,7 +77,9 @@ static void *tree_make(int64_t n, bool is_shuffled) {
     tree->worlds = bench_pages_allocate(tree->n, sizeof *tree->worlds, BENCH_PAGES_4_KIB);
     tree->parents = bench_pages_allocate(tree->n, sizeof *tree->parents, BENCH_PAGES_4_KIB);
     tree->order = bench_pages_allocate(tree->n, sizeof *tree->order, BENCH_PAGES_4_KIB);
-    if (tree->locals == NULL || tree->worlds == NULL || tree->parents == NULL || tree->order == NULL) {
+    tree->rows = bench_pages_allocate(tree->n, sizeof *tree->rows, BENCH_PAGES_4_KIB);
+    if (tree->locals == NULL || tree->worlds == NULL || tree->parents == NULL || tree->order == NULL ||
+        tree->rows == NULL) {
         tree_free(tree);
         return NULL;
     }
@@ -55,8 +90,9 @@ static void *tree_make(int64_t n, bool is_shuffled) {
         tree->order[node] = is_shuffled ? tree->order[node] : node;
         tree->locals[tree->order[node]] = bench_tree_pose(node);
     }
-    for (uint32_t node = 0; node < tree->n; node++) {
-        tree->parents[node] = tree->order[bench_tree_parent(node)];
+    if (!list_rows(tree)) {
+        tree_free(tree);
+        return NULL;
     }
     return tree;
 }
@@ -103,10 +139,10 @@ static void order_run(void *context) {
 
 static void shuffled_run(void *context) {
     const limit_tree *tree = context;
-    tree->worlds[tree->order[0]] = local_matrix(&tree->locals[tree->order[0]]);
-    for (uint32_t node = 1; node < tree->n; node++) {
-        const uint32_t at = tree->order[node];
-        compute(&tree->worlds[tree->parents[node]], &tree->locals[at], &tree->worlds[at]);
+    tree->worlds[tree->rows[0]] = local_matrix(&tree->locals[tree->rows[0]]);
+    for (uint32_t i = 1; i < tree->n; i++) {
+        const uint32_t at = tree->rows[i];
+        compute(&tree->worlds[tree->parents[i]], &tree->locals[at], &tree->worlds[at]);
     }
 }
 

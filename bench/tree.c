@@ -13,7 +13,7 @@ typedef struct tree {
     mica_world *world;
     mica_entity *entities; // by node
     mica_entity *created;  // in order of creation
-    mica_entity *parents;  // by node; null for the root
+    mica_entity *parents;  // of the entities in order of creation; null for the root
     mica_transform *poses; // in order of creation
     uint32_t *order;       // when each node is created
     uint32_t n;
@@ -59,16 +59,17 @@ static tree *tree_make(int64_t n, bool is_shuffled) {
     return state;
 }
 
-// Creates all nodes by one call and links them by another. Returns how many of the two succeeded.
+// Creates all nodes by one call and links them by another, in order of creation, so that they lie in that order.
+// Returns how many of the two succeeded.
 static uint64_t build_many(tree *state) {
     const int32_t count = (int32_t)state->n;
     const bool created =
         mica_spawn_many(state->world, count, state->created, mica_column_of(mica_transform, state->poses)) == MICA_OK;
     for (uint32_t node = 0; node < state->n; node++) {
         state->entities[node] = state->created[state->order[node]];
-        state->parents[node] = node == 0 ? MICA_NULL : state->entities[bench_tree_parent(node)];
+        state->parents[state->order[node]] = node == 0 ? MICA_NULL : state->entities[bench_tree_parent(node)];
     }
-    const bool linked = mica_set_parent_many(state->world, state->entities, state->parents, count) == MICA_OK;
+    const bool linked = mica_set_parent_many(state->world, state->created, state->parents, count) == MICA_OK;
     return (uint64_t)created + (uint64_t)linked;
 }
 
