@@ -672,7 +672,7 @@ mica_result mica_entity_set_parent_many(mica_world *world, const mica_entity *ch
                                         int32_t count) {
     static const char call[] = "mica_entity_set_parent_many";
     mica_result result = mi_world_check_structure(world, call);
-    if (result != MICA_OK) {
+    if (world == NULL || result != MICA_OK) {
         return result;
     }
     if (count < 0 || (count > 0 && (children == NULL || parents == NULL))) {

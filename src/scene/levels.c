@@ -47,7 +47,10 @@ static bool find_note(const building *build, uint32_t index, note *found) {
         below = at;
         at = mi_nodes_at(build->nodes, at)->parent;
     }
-    note above = at == 0 ? (note){0} : build->notes[at];
+    note above = {0};
+    if (at != 0) {
+        above = build->notes[at];
+    }
     while (below != 0) {
         const uint32_t next = build->notes[below].anchor;
         const uint32_t location = mi_slots_location(&build->store->slots, below);
@@ -77,17 +80,17 @@ static bool find_level(const building *build, mica_entity entity, note *found) {
     return find_note(build, node->parent, found);
 }
 
-static bool has_count(building *build, uint32_t level) {
-    if (level < build->counts.count) {
-        return true;
+// The count of a level; NULL: out of memory.
+static level_count *open_count(building *build, uint32_t level) {
+    if (level >= build->counts.count) {
+        if (!MI_RESERVE(build->store->heap, MICA_MEMORY_RELATIONS, &build->counts, (size_t)level + 1)) {
+            return NULL;
+        }
+        while (build->counts.count <= level) {
+            build->counts.data[build->counts.count++] = (level_count){0};
+        }
     }
-    if (!MI_RESERVE(build->store->heap, MICA_MEMORY_RELATIONS, &build->counts, (size_t)level + 1)) {
-        return false;
-    }
-    while (build->counts.count <= level) {
-        build->counts.data[build->counts.count++] = (level_count){0};
-    }
-    return true;
+    return &build->counts.data[level];
 }
 
 static bool continues_run(const level_count *count, uint32_t location) {
@@ -108,10 +111,10 @@ static mica_result count_chunk(building *build, const mi_table *table, uint32_t 
         if (!has_pose) {
             continue;
         }
-        if (!has_count(build, found.level)) {
+        level_count *count = open_count(build, found.level);
+        if (count == NULL) {
             return MICA_OUT_OF_MEMORY;
         }
-        level_count *count = &build->counts.data[found.level];
         count->runs += !continues_run(count, first | row);
         count->rows++;
         count->last = first | row;
@@ -233,7 +236,9 @@ static mica_result build_lists(building *build) {
     if (!open_lists(build) || !list_tables(build)) {
         return MICA_OUT_OF_MEMORY;
     }
-    place_levels(build);
+    if (build->counts.count > 0) {
+        place_levels(build);
+    }
     return MICA_OK;
 }
 

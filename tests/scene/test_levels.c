@@ -211,7 +211,8 @@ static void a_node_takes_few_bytes_beyond_its_pose_and_matrix(void **state) {
     mica_world *world = mica_world_create(NULL);
     mica_entity *entities = malloc(COUNT * sizeof(mica_entity));
     mica_entity *parents = malloc(COUNT * sizeof(mica_entity));
-    assert_true(entities != NULL && parents != NULL);
+    assert_non_null(entities);
+    assert_non_null(parents);
     assert_int_equal(mica_spawn_many(world, COUNT, entities, mica_column_of(mica_transform, NULL)), MICA_OK);
     for (int32_t i = 0; i < COUNT; i++) {
         parents[i] = i == 0 ? MICA_NULL : entities[(i - 1) / 10];
