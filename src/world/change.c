@@ -170,8 +170,10 @@ static void fill_plain(const row_fill *fill, uint8_t *base, uint32_t row, uint8_
     }
 }
 
-// Opens a row of the new table and makes its values; MICA_OK, or nothing is left of it. The row is not published yet.
-static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t old_row, const char *call) {
+// Opens a row of the new table and makes its values; MICA_OK and its location, or nothing is left of it. The row is not
+// published yet.
+static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t old_row, uint32_t *location,
+                            const char *call) {
     mi_store *store = &fill->world->store;
     mi_table *to = fill->to;
     if (!mi_store_open_row(store, to)) {
@@ -179,6 +181,7 @@ static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t ol
     }
     const uint32_t place = mi_store_location(to, to->row_count);
     uint8_t *base = mi_store_base(store, place);
+    *location = place;
     if (MICA_LIKELY(to->is_plain && fill->from->is_plain)) {
         fill_plain(fill, base, mi_row_of(place), old_base, old_row);
         return MICA_OK;
@@ -261,11 +264,13 @@ mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to,
     if (to == mi_store_root(store)) {
         mi_slots_move(&store->slots, index, 0);
     } else {
-        const mica_result result = fill_row(&fill, old_base, mi_row_of(location), call);
+        uint32_t place = 0;
+        const mica_result result = fill_row(&fill, old_base, mi_row_of(location), &place, call);
         if (result != MICA_OK) {
             return result;
         }
-        mi_store_publish(store, to, entity);
+        mi_slots_move(&store->slots, index, place);
+        mi_store_publish_at(store, to, entity, place);
     }
     if (old_base != NULL) {
         if (from->has_destruct) {
@@ -296,11 +301,12 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
     }
     const row_fill fill = {
         .world = world, .from = mi_store_root(store), .to = table, .changes = changes, .count = count};
-    if (fill_row(&fill, NULL, 0, call) != MICA_OK) {
+    uint32_t place = 0;
+    if (fill_row(&fill, NULL, 0, &place, call) != MICA_OK) {
         return MICA_NULL;
     }
-    const mica_entity entity = mi_slots_take(&store->slots, 0);
-    mi_store_publish(store, table, entity);
+    const mica_entity entity = mi_slots_take(&store->slots, place);
+    mi_store_publish_at(store, table, entity, place);
     MI_STORE_SHAKE(store, table);
     return entity;
 }

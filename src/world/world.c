@@ -266,12 +266,9 @@ mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, con
     return mi_fail(&world->log, MICA_STALE, call, "{} is not alive in {}", MI_ENTITY(entity), MI_TEXT(world->name));
 }
 
-const mi_type *mi_world_type(const mica_world *world, mica_component component, const char *call) {
-    const mi_type *type = mi_schema_type(world->schema, component);
-    if (MICA_UNLIKELY(type == NULL)) {
-        mi_fail(&world->log, MICA_UNKNOWN, call, "there is no component with id {}", MI_UINT(component));
-    }
-    return type;
+const mi_type *mi_world_fail_type(const mica_world *world, mica_component component, const char *call) {
+    mi_fail(&world->log, MICA_UNKNOWN, call, "there is no component with id {}", MI_UINT(component));
+    return NULL;
 }
 
 mica_result mi_world_fail_store(const mica_world *world, const char *call) {

@@ -117,7 +117,11 @@ static inline mica_result mi_world_resolve(const mica_world *world, mica_entity 
 }
 
 // The type of an id, or NULL with MICA_UNKNOWN.
-const mi_type *mi_world_type(const mica_world *world, mica_component component, const char *call);
+const mi_type *mi_world_fail_type(const mica_world *world, mica_component component, const char *call);
+static inline const mi_type *mi_world_type(const mica_world *world, mica_component component, const char *call) {
+    const mi_type *type = mi_schema_type(world->schema, component);
+    return MICA_LIKELY(type != NULL) ? type : mi_world_fail_type(world, component, call);
+}
 
 // Says why a function of the store failed and returns its code.
 mica_result mi_world_fail_store(const mica_world *world, const char *call);
