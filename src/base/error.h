@@ -12,6 +12,13 @@
 #define MI_COLD
 #endif
 
+// For functions that a fast path falls back to: not cold, but kept apart so that the fast path stays short.
+#if defined(__GNUC__)
+#define MI_APART __attribute__((noinline))
+#else
+#define MI_APART
+#endif
+
 // Sets the thread's last error and returns `code`. `pattern` is a string literal that is kept by address; in it {}
 // stands for the next argument, in order, each made by one of the MI_… macros below. Texts are copied (cut at 95
 // bytes). At most 6 arguments.

@@ -124,8 +124,7 @@ static uint32_t plan_hash(uint32_t hash, mica_component component) {
 }
 
 static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
-    if (count < 1 || count > MI_SPAWN_VALUE_MAX || !table->is_plain || table->column_count != count ||
-        table->component_count != count || world->changes.count != (uint32_t)count) {
+    if (count < 1 || count > MI_SPAWN_VALUE_MAX || !table->is_plain || table->component_count != count) {
         return;
     }
     mi_spawn_plan plan = {.table = table, .tables_dropped = world->store.tables_dropped, .count = count};
@@ -137,9 +136,26 @@ static void remember_plan(mica_world *world, mi_table *table, const mica_value *
     world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT] = plan;
 }
 
+// Gives a new row its value of one component; false: the value is given for a tag.
+static inline bool place_value(mi_store *store, const mi_table *table, uint8_t *base, uint32_t row,
+                               mica_component component, const void *value) {
+    if (table->offset_of[component] == MI_OFFSET_TAG) {
+        return value == NULL;
+    }
+    uint8_t *column = mi_table_column(table, base, component);
+    const uint32_t size = table->last_byte_of[component] + 1u;
+    if (MICA_LIKELY(value != NULL)) {
+        mi_value_copy_bytes(column + (size_t)row * size, value, size);
+    } else {
+        memset(column + (size_t)row * size, 0, size);
+    }
+    mi_column_mark(column, store->version);
+    return true;
+}
+
 // Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
 static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
-    mica_component components[MI_SPAWN_VALUE_MAX];
+    mica_component components[MI_SPAWN_VALUE_MAX] = {0};
     uint32_t hash = 0;
     for (int32_t i = 0; i < count; i++) {
         components[i] = value_component(world, &values[i]);
@@ -149,22 +165,17 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
     mi_store *store = &world->store;
     // The row is opened last: a value may lie in another table, whose chunk must not grow for nothing.
     if (plan->count != count || plan->tables_dropped != store->tables_dropped ||
-        memcmp(plan->components, components, (size_t)count * sizeof(mica_component)) != 0 ||
-        !mi_slots_have_room(&store->slots) || !mi_store_open_row(store, plan->table)) {
+        memcmp(plan->components, components, sizeof(components)) != 0 || !mi_slots_have_room(&store->slots) ||
+        !mi_store_open_row(store, plan->table)) {
         return MICA_NULL;
     }
     mi_table *table = plan->table;
     const uint32_t place = mi_store_location(table, table->row_count);
     uint8_t *base = mi_store_base(store, place);
     for (int32_t i = 0; i < count; i++) {
-        const mica_component component = components[i];
-        if (values[i].value == NULL) {
+        if (!place_value(store, table, base, mi_row_of(place), components[i], values[i].value)) {
             return MICA_NULL; // the row was only open
         }
-        uint8_t *column = mi_table_column(table, base, component);
-        const uint32_t size = table->last_byte_of[component] + 1u;
-        mi_value_copy_bytes(column + (size_t)mi_row_of(place) * size, values[i].value, size);
-        mi_column_mark(column, store->version);
     }
     const mica_entity entity = mi_slots_take(&store->slots, place);
     mi_store_publish_at(store, table, entity, place);
@@ -173,7 +184,7 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
 }
 
 // Spawns anything, step by step.
-MI_COLD static mica_entity spawn_by_edges(mica_world *world, const mica_value *values, int32_t count) {
+MI_APART static mica_entity spawn_by_edges(mica_world *world, const mica_value *values, int32_t count) {
     static const char call[] = "mica_entity_spawn";
     uint32_t relation_count = 0;
     if (mi_world_check_structure(world, call) != MICA_OK) {

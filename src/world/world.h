@@ -53,13 +53,12 @@ typedef struct mi_change {
 #define MI_SPAWN_VALUE_MAX 8
 #define MI_SPAWN_PLAN_COUNT 16u
 
-// Where spawning exactly these components, in this order and all with values, leads: a table without hooks that has
-// just them.
+// Where spawning exactly these components, in this order, leads: a table without hooks that has just them.
 typedef struct mi_spawn_plan {
     mi_table *table;
-    uint32_t tables_dropped; // of the store when it was made: another number voids it
-    int32_t count;           // 0: none
-    mica_component components[MI_SPAWN_VALUE_MAX];
+    uint32_t tables_dropped;                       // of the store when it was made: another number voids it
+    int32_t count;                                 // 0: none
+    mica_component components[MI_SPAWN_VALUE_MAX]; // those from `count` on are 0
 } mi_spawn_plan;
 
 // Where a walk gathers entities without rows.

@@ -56,6 +56,31 @@ static mica_entity fill_up(mica_world *world, mica_component component) {
     }
 }
 
+// The second spawn of a set goes the short way; what it gets must not differ.
+static void the_same_set_again_gets_its_tags_and_zeros(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    for (int32_t round = 0; round < 3; round++) {
+        const mica_entity entity =
+            mica_spawn(f.world, mica_tag(Position), mica_tag(Marked), mica_value_of(Number, {7}));
+        assert_true(mica_has(f.world, entity, Marked));
+        assert_int_equal(mica_get(f.world, entity, Number)->now, 7);
+        const Position *position = mica_get(f.world, entity, Position);
+        assert_true(position->x == 0 && position->y == 0 && position->z == 0);
+        *mica_get_write(f.world, entity, Position) = (Position){1, 2, 3}; // left in the row when it is used again
+        const Number number = {9};
+        const mica_value bad[] = {{.type = mica_type_of(Position)},
+                                  {.type = mica_type_of(Marked), .value = &number},
+                                  {.type = mica_type_of(Number), .value = &number}};
+        assert_true(mica_entity_is_null(mica_entity_spawn(f.world, bad, 3)));
+        assert_int_equal(mica_last_result(), MICA_NO_VALUE);
+        assert_int_equal(mica_world_entity_count(f.world), 1);
+        assert_int_equal(mica_destroy(f.world, entity), MICA_OK);
+    }
+    end(&f);
+}
+
 // Where spawns of one set lead is remembered, in a place that another set shares. A value that lies in the other's full
 // chunk must not be lost when spawning makes room for the one.
 static void a_value_of_another_full_table_is_copied(void **state) {
@@ -353,6 +378,7 @@ static void more_entities_than_there_are_indices_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_set_again_gets_its_tags_and_zeros),
         cmocka_unit_test(a_value_of_another_full_table_is_copied),
         cmocka_unit_test(a_value_left_out_is_constructed_where_one_was_given_before),
         cmocka_unit_test(columns_give_each_entity_its_values),
