@@ -14,6 +14,8 @@
 // `places` is all zero between groups.
 #include "world/command_buffer.h"
 
+#include "store/fetch.h"
+
 // With this many components or fewer they are put in order by insertion, with more by a walk over the table's columns.
 enum { INSERTION_MOST = 16 };
 
@@ -416,48 +418,13 @@ static mica_result apply_single(mica_commands *commands, mi_command *command, mi
     return MICA_OK;
 }
 
-// Memory on its way
-//
-// Entities of a large world lie far apart. While a command is applied, what those further on need is fetched: first
-// their slots, then the rows that the slots name, and the slots of the entities that will fill the holes.
-
-// With fewer entities than that all of it is near anyway.
-enum { FETCH_LEAST = 1 << 15 };
-
-enum { SLOTS_AHEAD = 24, ROWS_AHEAD = 12 }; // commands
-
-static void fetch_slot(const mi_slots *slots, mica_entity entity) {
-    const uint32_t index = mica_entity_index(entity);
-    if (index < slots->capacity) {
-        __builtin_prefetch(&slots->data[index], 1);
-    }
-}
-
-static void fetch_row(const mi_store *store, mica_entity entity) {
-    uint32_t location = 0;
-    if (!mi_slots_resolve(&store->slots, entity, &location) || location == 0) {
-        return;
-    }
-    const mi_table *table = mi_store_table_at(store, location);
-    const uint8_t *base = mi_store_base(store, location);
-    const uint32_t row = mi_row_of(location);
-    __builtin_prefetch(base + row * sizeof(mica_entity), 1);
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        __builtin_prefetch(base + table->columns[i].offset + (size_t)row * table->columns[i].size, 1);
-    }
-    if (table->row_count > ROWS_AHEAD) {
-        const uint32_t filler = mi_store_location(table, table->row_count - 1 - ROWS_AHEAD);
-        const mica_entity *handles = (const mica_entity *)(const void *)mi_store_base(store, filler);
-        fetch_slot(&store->slots, handles[mi_row_of(filler)]);
-    }
-}
-
+// Fetches what the commands further on need.
 static void fetch_ahead(const mi_store *store, const mi_command *list, uint32_t at, uint32_t count) {
-    if (at + SLOTS_AHEAD < count) {
-        fetch_slot(&store->slots, list[at + SLOTS_AHEAD].entity);
+    if (at + MI_SLOTS_AHEAD < count) {
+        mi_fetch_slot(&store->slots, list[at + MI_SLOTS_AHEAD].entity);
     }
-    if (at + ROWS_AHEAD < count) {
-        fetch_row(store, list[at + ROWS_AHEAD].entity);
+    if (at + MI_ROWS_AHEAD < count) {
+        mi_fetch_row(store, list[at + MI_ROWS_AHEAD].entity);
     }
 }
 
@@ -492,7 +459,7 @@ mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end,
     }
     link_groups(commands, list, count, cell_count);
     const mi_store *store = &commands->world->store;
-    const bool fetches = store->slots.used >= FETCH_LEAST;
+    const bool fetches = mi_fetches(store);
     last_step step = {.from = NULL};
     mica_result result = MICA_OK;
     for (uint32_t at = 0; at < count && result == MICA_OK; at++) {

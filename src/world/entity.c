@@ -4,6 +4,8 @@
 // mi_world_change. Components that are relations go to the relation's link and unlink instead.
 #include "world/world.h"
 
+#include "store/fetch.h"
+
 #include <string.h>
 
 mica_entity mica_entity_create(mica_world *world) {
@@ -69,15 +71,25 @@ mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entit
     if (count < 0 || (count > 0 && entities == NULL)) {
         return mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of handles and how many they are");
     }
+    const mi_store *store = &world->store;
+    const bool fetches = mi_fetches(store);
+    const uint32_t many = (uint32_t)count;
     uint32_t location = 0;
-    for (int32_t i = 0; i < count; i++) {
-        if (!mi_slots_resolve(&world->store.slots, entities[i], &location)) {
-            return mi_fail(&world->log, MICA_STALE, call, "entities[{}]: {} is not alive in {}", MI_INT(i),
+    for (uint32_t i = 0; i < many; i++) {
+        if (fetches && i + MI_SLOTS_AHEAD < many) {
+            mi_fetch_slot(&store->slots, entities[i + MI_SLOTS_AHEAD]);
+        }
+        if (!mi_slots_resolve(&store->slots, entities[i], &location)) {
+            return mi_fail(&world->log, MICA_STALE, call, "entities[{}]: {} is not alive in {}", MI_UINT(i),
                            MI_ENTITY(entities[i]), MI_TEXT(world->name));
         }
     }
-    for (int32_t i = 0; i < count; i++) {
-        if (mi_slots_resolve(&world->store.slots, entities[i], &location)) { // not named twice
+    for (uint32_t i = 0; i < many; i++) {
+        if (fetches && i + MI_SLOTS_AHEAD < many) {
+            mi_fetch_slot(&store->slots, entities[i + MI_SLOTS_AHEAD]);
+            mi_fetch_row(store, entities[i + MI_ROWS_AHEAD]);
+        }
+        if (mi_slots_resolve(&store->slots, entities[i], &location)) { // not named twice
             mi_world_unmake(world, entities[i]);
         }
     }
