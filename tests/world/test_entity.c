@@ -166,6 +166,40 @@ static void destroy_many_with_an_outdated_handle_names_it_and_destroys_nothing(v
     watched_end(&w);
 }
 
+// Enough of them, and far enough apart, that memory is fetched ahead.
+static void destroying_half_of_many_in_any_order_leaves_the_other_half(void **state) {
+    (void)state;
+    enum { COUNT = 50000 };
+    watched_world w;
+    watched_begin(&w);
+    static mica_entity entities[COUNT];
+    static Health healths[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        healths[i].now = i;
+    }
+    assert_int_equal(mica_spawn_many(w.world, COUNT, entities, mica_column_of(Health, healths)), MICA_OK);
+    test_random random = {.state = 3};
+    for (uint32_t i = COUNT - 1; i > 0; i--) {
+        const uint32_t k = test_random_below(&random, i + 1);
+        const mica_entity entity = entities[i];
+        entities[i] = entities[k];
+        entities[k] = entity;
+        const Health health = healths[i];
+        healths[i] = healths[k];
+        healths[k] = health;
+    }
+    assert_int_equal(mica_destroy_many(w.world, entities, COUNT / 2), MICA_OK);
+    assert_int_equal(mica_world_entity_count(w.world), COUNT - COUNT / 2);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_alive(w.world, entities[i]), i >= COUNT / 2);
+        if (i >= COUNT / 2) {
+            assert_int_equal(mica_get(w.world, entities[i], Health)->now, healths[i].now);
+        }
+    }
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
 static void unknown_components_and_tags_with_values_are_refused(void **state) {
     (void)state;
     watched_world w;
@@ -462,6 +496,7 @@ int main(void) {
         cmocka_unit_test(required_components_come_along_and_keep_what_is_there),
         cmocka_unit_test(handles_that_are_not_alive_are_refused_everywhere),
         cmocka_unit_test(destroy_many_with_an_outdated_handle_names_it_and_destroys_nothing),
+        cmocka_unit_test(destroying_half_of_many_in_any_order_leaves_the_other_half),
         cmocka_unit_test(unknown_components_and_tags_with_values_are_refused),
         cmocka_unit_test(a_patch_keeps_the_row_where_it_is),
         cmocka_unit_test(absence_is_no_error),
