@@ -104,50 +104,39 @@ static void drop_last_chunk(mi_store *store, mi_table *table) {
     chunk_id_give(store, id);
 }
 
-// Moves the rows of one chunk into the raw memory `to`, which is laid out as `table` says now; `offsets_before` is the
-// layout of `from`.
-static void move_chunk(mi_store *store, const mi_table *table, const uint32_t *offsets_before, uint8_t *from,
-                       uint8_t *to, uint32_t rows) {
+// Moves the rows of a chunk for 1 << from_shift rows into the raw memory `to`, which is laid out as `table` says now.
+static void move_chunk(mi_store *store, const mi_table *table, uint32_t from_shift, uint8_t *from, uint8_t *to,
+                       uint32_t rows) {
+    size_t end = sizeof(mica_entity) << from_shift;
     *mi_column_head_of(to) = *mi_column_head_of(from);
     memcpy(to, from, rows * sizeof(mica_entity));
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mi_column *column = &table->columns[i];
-        uint8_t *source = from + (offsets_before == NULL ? column->offset : offsets_before[i]);
-        *mi_column_head_of(to + column->offset) = *mi_column_head_of(source);
+        const size_t offset = mi_column_offset(end, column->type);
+        *mi_column_head_of(to + column->offset) = *mi_column_head_of(from + offset);
         if (rows > 0) {
-            mi_value_move(column->type, &store->values, to + column->offset, source, rows);
+            mi_value_move(column->type, &store->values, to + column->offset, from + offset, rows);
         }
+        end = offset + ((size_t)column->size << from_shift);
     }
 }
 
 // Gives the only chunk of a table 1 << shift rows.
 static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
-    const size_t offsets_size = table->column_count * sizeof(uint32_t);
-    uint32_t *offsets = NULL;
-    if (offsets_size > 0) {
-        offsets = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, offsets_size, sizeof(uint32_t));
-        if (offsets == NULL) {
-            store->failure = MICA_OUT_OF_MEMORY;
-            return false;
-        }
-    }
     uint8_t *to = piece_take(store, table, mi_table_chunk_size(table, shift));
-    if (to != NULL) {
-        for (uint32_t i = 0; i < table->column_count; i++) {
-            offsets[i] = table->columns[i].offset;
-        }
-        mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
-        mi_chunks_release_outgrown(store);
-        store->outgrown = chunk->base;
-        store->outgrown_size = table->chunk_size;
-        store->outgrown_of = table;
-        store->outgrown_shift = table->shift;
-        mi_table_set_shift(table, shift);
-        move_chunk(store, table, offsets, chunk->base, to, table->row_count);
-        chunk->base = to;
+    if (to == NULL) {
+        return false;
     }
-    mi_heap_release(store->heap, MICA_MEMORY_TABLES, offsets, offsets_size, sizeof(uint32_t));
-    return to != NULL;
+    mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
+    mi_chunks_release_outgrown(store);
+    store->outgrown = chunk->base;
+    store->outgrown_size = table->chunk_size;
+    store->outgrown_of = table;
+    store->outgrown_shift = table->shift;
+    mi_table_set_shift(table, shift);
+    move_chunk(store, table, store->outgrown_shift, chunk->base, to, table->row_count);
+    chunk->base = to;
+    return true;
 }
 
 void mi_store_close_rows(mi_store *store, mi_table *table) {
@@ -279,7 +268,7 @@ void mi_store_shake(mi_store *store, mi_table *table) {
             return;
         }
         const uint32_t rows = k << table->shift < table->row_count ? mi_table_chunk_rows(table, k) : 0;
-        move_chunk(store, table, NULL, chunk->base, to, rows);
+        move_chunk(store, table, table->shift, chunk->base, to, rows);
         mi_region_give(store->region, chunk->base);
         chunk->base = to;
     }

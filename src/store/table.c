@@ -12,8 +12,7 @@ static size_t align_up(size_t value, size_t alignment) {
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-// Where the column after `end` starts, in bytes.
-static size_t column_offset(size_t end, const mi_type *type) {
+size_t mi_column_offset(size_t end, const mi_type *type) {
     return align_up(end + sizeof(mi_column_head),
                     type->info.align > MI_COLUMN_ALIGN ? type->info.align : MI_COLUMN_ALIGN);
 }
@@ -21,7 +20,7 @@ static size_t column_offset(size_t end, const mi_type *type) {
 size_t mi_table_chunk_size(const mi_table *table, uint32_t shift) {
     size_t end = sizeof(mica_entity) << shift;
     for (uint32_t i = 0; i < table->column_count; i++) {
-        const size_t offset = column_offset(end, table->columns[i].type);
+        const size_t offset = mi_column_offset(end, table->columns[i].type);
         if (offset / MI_COLUMN_ALIGN >= MI_OFFSET_TAG) {
             return 0;
         }
@@ -34,7 +33,7 @@ void mi_table_set_shift(mi_table *table, uint32_t shift) {
     size_t end = sizeof(mica_entity) << shift;
     for (uint32_t i = 0; i < table->column_count; i++) {
         mi_column *column = &table->columns[i];
-        const size_t offset = column_offset(end, column->type);
+        const size_t offset = mi_column_offset(end, column->type);
         column->offset = (uint32_t)offset;
         table->offset_of[column->type->info.id] = (uint16_t)(offset / MI_COLUMN_ALIGN);
         end = offset + ((size_t)column->size << shift);
@@ -47,7 +46,7 @@ size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offse
     size_t end = sizeof(mica_entity) << shift;
     for (uint32_t i = 0; i < table->column_count && offset >= end; i++) {
         const mi_column *column = &table->columns[i];
-        const size_t start = column_offset(end, column->type);
+        const size_t start = mi_column_offset(end, column->type);
         end = start + ((size_t)column->size << shift);
         if (offset >= start && offset < end) {
             return column->offset + (offset - start);

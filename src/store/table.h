@@ -85,6 +85,8 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
                           mica_result *failure);
 // Frees a table whose chunks are gone.
 void mi_table_destroy(mi_heap *heap, mi_table *table);
+// Where a column of the type starts if `end` is where the one before it ends, in bytes from a chunk's base.
+size_t mi_column_offset(size_t end, const mi_type *type);
 // The size of a chunk of 1 << shift rows; 0: a column would stand out of reach of the 16-bit offsets.
 size_t mi_table_chunk_size(const mi_table *table, uint32_t shift);
 // Lays the columns out for chunks of 1 << shift rows. The chunks that there are must have, or be given, that layout.

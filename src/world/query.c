@@ -200,7 +200,7 @@ static mica_query *find_or_compile(mica_world *world, const mica_term *terms, in
                 MI_INT(MICA_QUERY_TERM_MAX));
         return NULL;
     }
-    mi_term sorted[MICA_QUERY_TERM_MAX];
+    mi_term sorted[MICA_QUERY_TERM_MAX] = {0};
     if (sort_terms(world, terms, count, sorted, call) != MICA_OK) {
         return NULL;
     }

@@ -165,9 +165,10 @@ static void fill_slots(sweep *s) {
     }
 }
 
-// Fills the first chunk of plain entities, which grows for the next one.
+// Fills the first chunk of plain entities, which grows for the next one, beyond what the first block of chunk memory
+// has room for.
 static void fill_chunk(sweep *s) {
-    for (int32_t i = 1; i < 1 << MI_FIRST_SHIFT; i++) {
+    for (int32_t i = 1; i < 1 << 10; i++) {
         mica_spawn(s->w.world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {i}));
     }
 }
