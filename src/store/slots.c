@@ -12,8 +12,15 @@ static uint32_t slot_generation(uint64_t slot) {
     return (uint32_t)(slot >> 32);
 }
 
-static uint64_t slot_make(uint32_t generation, uint32_t location) {
-    return (uint64_t)generation << 32 | location;
+static uint64_t slot_make(uint64_t generation, uint32_t location) {
+    return generation << 32 | location;
+}
+
+// Marks slots as never used: free, with the reserved generation, in no list.
+static void mark_unused(uint64_t *data, uint64_t first, uint64_t end) {
+    for (uint64_t index = first; index < end; index++) {
+        data[index] = UINT64_MAX;
+    }
 }
 
 static uint32_t free_count(const mi_slots *slots) {
@@ -50,7 +57,7 @@ static mica_result grow(mi_slots *slots, mi_heap *heap, uint64_t need) {
         data[0] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
         slots->used = 1;
     }
-    memset(data + slots->used, 0xff, (capacity - slots->used) * sizeof(uint64_t));
+    mark_unused(data, slots->used, capacity);
     mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
     slots->data = data;
     slots->capacity = (uint32_t)capacity;
@@ -141,7 +148,7 @@ mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *
             for (uint32_t k = 0; k < i; k++) {
                 slots->data[mica_entity_index(entities[k])] |= MI_SLOT_FREE;
             }
-            memset(slots->data + old_used, 0xff, (slots->used - old_used) * sizeof(uint64_t));
+            mark_unused(slots->data, old_used, slots->used);
             slots->used = old_used;
             slots->free_head = old_head;
             *failed = i;
