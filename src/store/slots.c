@@ -82,7 +82,7 @@ void mi_slots_clear(mi_slots *slots) {
             slots->retired += generation == MICA_GENERATION_MAX;
         }
         if (generation == MICA_GENERATION_MAX) {
-            slots->data[index] = slot_make(generation, MI_SLOT_FREE);
+            slots->data[index] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
         } else {
             slots->data[index] = slot_make(generation, MI_SLOT_FREE | slots->free_head);
             slots->free_head = index;
