@@ -161,8 +161,8 @@ MICA_API mica_entity mica_entity_clone(mica_world *world, mica_entity source);
 
 // Spawning
 
-/// A component and its value, for spawning. Either `type` or `component` is set. `value` NULL: constructed; required
-/// for nothing but tags, where it must be NULL.
+/// A component and its value, for spawning. Either `type` or `component` is set. `value` NULL: constructed. For a tag
+/// it must be NULL.
 typedef struct mica_value {
     mica_type *type;
     const void *value;
@@ -170,7 +170,8 @@ typedef struct mica_value {
 } mica_value;
 
 /// Makes an entity with `count` components. Required components come along. Values of types with a copy hook are
-/// copied, values of move-only types are moved from. Null on failure: `MICA_EXISTS` (a component named twice),
+/// copied, values of move-only types are moved from. A value may lie in the world itself, but not in the component of a
+/// relation that the same call links. Null on failure: `MICA_EXISTS` (a component named twice),
 /// `MICA_NO_VALUE`, `MICA_UNKNOWN`, `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, or as `mica_schema_register`.
 /// O(count).
 MICA_API mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count);
