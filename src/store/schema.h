@@ -73,10 +73,6 @@ static inline uint32_t mi_schema_serial(const mica_schema *schema) {
     return schema->serial;
 }
 
-static inline const mica_log_handler *mi_schema_log(const mica_schema *schema) {
-    return &schema->log;
-}
-
 // A schema that is const to its readers still finds out about fields, and locks, when it is asked.
 static inline mica_schema *mi_schema_writable(const mica_schema *schema) {
     return (mica_schema *)(uintptr_t)schema;

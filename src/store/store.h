@@ -158,9 +158,16 @@ static inline void mi_store_publish_at(mi_store *store, mi_table *table, mica_en
     table->row_count++;
 }
 
-// The same for a living entity, whose slot is told.
-static inline void mi_store_publish(mi_store *store, mi_table *table, mica_entity entity) {
-    const uint32_t location = mi_store_location(table, table->row_count);
-    mi_store_publish_at(store, table, entity, location);
-    mi_slots_move(&store->slots, mica_entity_index(entity), location);
+// Gives a row its value of a component that the table has with data and whose type has no hooks: a copy, or zeros if
+// `value` is NULL.
+static inline void mi_store_place_plain(const mi_store *store, const mi_table *table, uint8_t *base, uint32_t row,
+                                        mica_component component, const void *value) {
+    uint8_t *column = mi_table_column(table, base, component);
+    const uint32_t size = table->last_byte_of[component] + 1u;
+    if (MICA_LIKELY(value != NULL)) {
+        mi_value_copy_bytes(column + (size_t)row * size, value, size);
+    } else {
+        memset(column + (size_t)row * size, 0, size);
+    }
+    mi_column_mark(column, store->version);
 }

@@ -122,26 +122,17 @@ static mica_result fail_hook(const mica_world *world, const char *call) {
 
 // Gives plain values to the columns that are new, and to those that a change names.
 static void fill_given(const row_fill *fill, uint8_t *base, uint32_t row, uint32_t new_count) {
-    const uint64_t version = fill->world->store.version;
+    const mi_store *store = &fill->world->store;
     for (uint32_t i = 0; i < fill->count; i++) {
         const mica_component component = fill->changes[i].component;
-        uint8_t *start = mi_table_column(fill->to, base, component);
-        const uint32_t size = fill->to->last_byte_of[component] + 1u;
-        if (fill->changes[i].value != NULL) {
-            mi_value_copy_bytes(start + (size_t)row * size, fill->changes[i].value, size);
-        } else {
-            memset(start + (size_t)row * size, 0, size);
-        }
-        mi_column_mark(start, version);
+        mi_store_place_plain(store, fill->to, base, row, component, fill->changes[i].value);
         new_count -= !mi_table_has(fill->from, component);
     }
+    row_fill rest = *fill;
     for (uint32_t i = 0; new_count > 0; i++) { // what came along and has no value
-        const mi_column *column = &fill->to->columns[i];
-        row_fill rest = *fill;
-        if (!mi_table_has(fill->from, column->component) && fill_change(&rest, column->component) == NULL) {
-            uint8_t *start = base + column->offset;
-            memset(start + (size_t)row * column->size, 0, column->size);
-            mi_column_mark(start, version);
+        const mica_component component = fill->to->columns[i].component;
+        if (!mi_table_has(fill->from, component) && fill_change(&rest, component) == NULL) {
+            mi_store_place_plain(store, fill->to, base, row, component, NULL);
             new_count--;
         }
     }

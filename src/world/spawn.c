@@ -136,23 +136,6 @@ static void remember_plan(mica_world *world, mi_table *table, const mica_value *
     world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT] = plan;
 }
 
-// Gives a new row its value of one component; false: the value is given for a tag.
-static inline bool place_value(mi_store *store, const mi_table *table, uint8_t *base, uint32_t row,
-                               mica_component component, const void *value) {
-    if (table->offset_of[component] == MI_OFFSET_TAG) {
-        return value == NULL;
-    }
-    uint8_t *column = mi_table_column(table, base, component);
-    const uint32_t size = table->last_byte_of[component] + 1u;
-    if (MICA_LIKELY(value != NULL)) {
-        mi_value_copy_bytes(column + (size_t)row * size, value, size);
-    } else {
-        memset(column + (size_t)row * size, 0, size);
-    }
-    mi_column_mark(column, store->version);
-    return true;
-}
-
 // Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
 static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
     mica_component components[MI_SPAWN_VALUE_MAX] = {0};
@@ -173,8 +156,10 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
     const uint32_t place = mi_store_location(table, table->row_count);
     uint8_t *base = mi_store_base(store, place);
     for (int32_t i = 0; i < count; i++) {
-        if (!place_value(store, table, base, mi_row_of(place), components[i], values[i].value)) {
-            return MICA_NULL; // the row was only open
+        if (MICA_LIKELY(table->offset_of[components[i]] != MI_OFFSET_TAG)) {
+            mi_store_place_plain(store, table, base, mi_row_of(place), components[i], values[i].value);
+        } else if (values[i].value != NULL) {
+            return MICA_NULL; // a value for a tag; the row was only open
         }
     }
     const mica_entity entity = mi_slots_take(&store->slots, place);

@@ -834,7 +834,7 @@ static void the_log_handler_is_called_without_the_lock(void **state) {
     mica_type other = data_type("Position", 16, 4);
     assert_int_equal(mica_schema_register(schema, &other), 0);
     assert_null(seen);
-    assert_ptr_equal(mi_schema_log(schema)->user, &seen);
+    assert_ptr_equal(schema->log.user, &seen);
     mica_schema_release(schema);
 }
 

@@ -56,8 +56,8 @@ static mica_entity add_row(fixture *f, mi_table *table, int32_t number) {
     for (uint32_t i = 0; i < table->column_count; i++) {
         memcpy(mi_store_value(&f->store, table, place, table->columns[i].component, 4), &number, 4);
     }
-    const mica_entity entity = mi_slots_take(&f->store.slots, 0);
-    mi_store_publish(&f->store, table, entity);
+    const mica_entity entity = mi_slots_take(&f->store.slots, place);
+    mi_store_publish_at(&f->store, table, entity, place);
     return entity;
 }
 
