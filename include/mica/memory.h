@@ -23,6 +23,7 @@ typedef struct mica_allocator {
     X(MICA_MEMORY_ENTITIES, "entities")   \
     X(MICA_MEMORY_TABLES, "tables")       \
     X(MICA_MEMORY_CHUNKS, "chunks")       \
+    X(MICA_MEMORY_POOLS, "pools")         \
     X(MICA_MEMORY_QUERIES, "queries")     \
     X(MICA_MEMORY_COMMANDS, "commands")   \
     X(MICA_MEMORY_RESOURCES, "resources") \

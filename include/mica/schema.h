@@ -43,6 +43,13 @@ MICA_API void mica_schema_release(mica_schema *schema);
 /// descriptor that was last used with this schema.
 MICA_API mica_component mica_schema_register(mica_schema *schema, mica_type *type);
 
+/// Registers the C type of `type` once more, under `name`: an independent component with the same size, alignment,
+/// fields and hooks, for many tags or values of one type that are known at run time. `traits` NULL: those of `type`.
+/// It is used by id. 0 on failure: as `mica_schema_register`; a name that is known must agree with what is known. Not
+/// cached: O(length of the texts).
+MICA_API mica_component mica_schema_register_named(mica_schema *schema, const mica_type *type, const char *name,
+                                                   const mica_traits *traits);
+
 /// The id of the type named `name`, or 0 (no error). O(length of the name).
 MICA_API mica_component mica_schema_find(const mica_schema *schema, const char *name);
 
@@ -56,6 +63,12 @@ typedef struct mica_component_info {
     uint32_t size;  ///< bytes of a value; 0 for a tag
     uint32_t align; ///< bytes
     bool transient;
+    bool stable;
+    bool always_dirty;
+    bool toggle;
+    mica_storage storage; ///< `MICA_TABLE` or `MICA_POOL`
+    mica_layout layout;   ///< of a pool with data: `MICA_PACKED` or `MICA_PAGED`; otherwise `MICA_LAYOUT_DEFAULT`
+    uint32_t page_size;   ///< of a paged pool: values a page; otherwise 0
     const char *name;
     const mica_component *required; ///< all types that come along, direct ones first; never the type itself
     int32_t required_count;

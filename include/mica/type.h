@@ -55,9 +55,39 @@ typedef struct mica_hooks {
 
 struct mica_type;
 
-/// What a type can ask for beside its declaration. Zero is the default everywhere.
+/// Where the values of a type live. It changes what is fast and the order of visit, nothing else.
+typedef enum mica_storage {
+    MICA_STORAGE_DEFAULT, ///< in tables
+    MICA_TABLE,           ///< in the chunks of tables: fastest to walk
+    MICA_POOL             ///< in a sparse set of its own (pool.h): fastest to add and remove
+} mica_storage;
+
+/// How the values of a type lie in its storage.
+typedef enum mica_layout {
+    MICA_LAYOUT_DEFAULT, ///< pools: packed up to `MICA_PACKED_SIZE_MAX` bytes a value, above that paged
+    MICA_PACKED,         ///< pools: one array, which moves when it grows
+    MICA_PAGED,          ///< pools: pages of `page_size` values, which never move
+    MICA_LANES           ///< tables: an array a field; not supported yet
+} mica_layout;
+
+/// Largest value in bytes that a pool keeps packed unless its type says otherwise.
+#define MICA_PACKED_SIZE_MAX 32u
+/// Values in a page of a pool unless its type says otherwise.
+#define MICA_PAGE_SIZE_DEFAULT 1024u
+/// Most values in a page of a pool.
+#define MICA_PAGE_SIZE_MAX 65536u
+
+/// What a type can ask for beside its declaration. Zero is the default everywhere. What contradicts itself is refused
+/// when the type is registered; see `mica_schema_register`.
 typedef struct mica_traits {
-    bool transient MICA_ZERO; ///< never saved, never sent
+    bool transient MICA_ZERO;       ///< never saved, never sent
+    mica_storage storage MICA_ZERO; ///< where values live
+    bool stable MICA_ZERO;          ///< pools: a value keeps its address until it is removed or the pool is compacted
+    mica_layout layout MICA_ZERO;
+    uint32_t page_size MICA_ZERO; ///< paged pools: values a page, a power of two; 0: `MICA_PAGE_SIZE_DEFAULT`
+    bool always_dirty MICA_ZERO;  ///< somebody writes values through addresses that the library does not see: they
+                                  ///< count as changed all the time, and walks never hand out copies of them
+    bool toggle MICA_ZERO;        ///< can be disabled on an entity without being removed
     struct mica_type *
         required[MICA_REQUIRED_MAX] MICA_ZERO; ///< types that come along when this one is added; ends at the first NULL
     mica_hooks hooks MICA_ZERO;

@@ -110,6 +110,7 @@ struct mica_head_chunk {
 };
 struct mica_head {
     uint32_t schema_serial;
+    uint32_t copied_count; // columns that open walks hold copies of for writing: only the library knows where to look
     const struct mica_head_chunk *chunks;
     const uint64_t *slots;
     uint32_t slot_count;
@@ -242,7 +243,7 @@ static inline const void *mica_entity_peek(const mica_world *world, mica_entity 
                                            size_t byte_size) {
     const struct mica_head *head = mica_head_of(world);
     const uint32_t index = mica_entity_index(entity);
-    if (MICA_UNLIKELY(index >= head->slot_count)) {
+    if (MICA_UNLIKELY(index >= head->slot_count || head->copied_count > 0)) {
         return NULL;
     }
     // Another generation leaves a high bit; so does a free slot.

@@ -16,6 +16,9 @@
 
 #define MI_TYPE_PAGE_SIZE 256u
 
+// Largest value in bytes that walks hand out copies of.
+#define MI_COPIED_SIZE_MAX 256u
+
 // What is known of a type's fields; see reflect.h.
 typedef struct mi_reflection mi_reflection;
 
@@ -28,6 +31,10 @@ typedef struct mi_type {
     bool has_move;
     bool has_copy;
     bool movable_only; // destruct and no copy
+    bool in_pool;      // lives in a pool; else in tables
+    bool copies_rows;  // a walk may hand out copies of values: moved by bytes, not always dirty, not large
+    bool brings_table; // its closure has a type that lives in tables
+    bool brings_pool;  // its closure has a type that lives in a pool
     bool is_relation;  // written once, by mi_schema_mark_relation
 
     uint64_t name_hash;

@@ -14,6 +14,7 @@
 // Inline functions of the public headers look up values by themselves: what they see of a world, a chunk and a table
 // has to be what is there.
 _Static_assert(offsetof(mi_store, schema_serial) == offsetof(struct mica_head, schema_serial), "head: serial");
+_Static_assert(offsetof(mi_store, copied_count) == offsetof(struct mica_head, copied_count), "head: copies");
 _Static_assert(offsetof(mi_store, chunks) == offsetof(struct mica_head, chunks), "head: chunks");
 _Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, data) == offsetof(struct mica_head, slots),
                "head: slots");

@@ -1,5 +1,5 @@
-// The store: entity index, tables with their chunks, and the graph of tables. It keeps rows and values; it knows
-// nothing of locks, queries or relations.
+// The store: entity index, tables with their chunks, the graph of tables, and pools (pools.h). It keeps rows, elements
+// and values; it knows nothing of locks, queries or relations.
 //
 // Invariants: every living entity's location is 0 or names a row whose handle is the entity's; every row's entity has
 // that row as its location; there is one table for a set of components; tables[0] is the root (no components) and never
@@ -8,6 +8,9 @@
 #pragma once
 
 #include "base/map.h"
+#include "store/marks.h"
+#include "store/masks.h"
+#include "store/pool.h"
 #include "store/table.h"
 #include "store/value.h"
 
@@ -22,7 +25,8 @@ typedef struct mi_chunk {
 typedef struct mi_store {
     // The members of struct mica_head, in its order.
     uint32_t schema_serial;
-    mi_chunk *chunks; // by chunk id; 0 is never used
+    uint32_t copied_count; // columns that open walks hold copies of for writing
+    mi_chunk *chunks;      // by chunk id; 0 is never used
     mi_slots slots;
     // The rest is seen by the library alone.
     mi_heap *heap;
@@ -47,9 +51,19 @@ typedef struct mi_store {
     uint32_t tables_dropped; // grows when tables are dropped: what is cached about tables is void
     uint32_t tables_made;    // grows when tables are made
     uint32_t sorted_count;
-    uint64_t version;    // stamp of the next change
-    mica_result failure; // why the last function failed
-    const char *limit;   // what there is no more of, if that is MICA_LIMIT
+    MI_ARRAY(mi_pool *) pools;     // by component id; NULL: none
+    MI_ARRAY(mi_pool *) pool_list; // by number
+    MI_ARRAY(struct mi_group *) groups;
+    mi_masks masks;
+    void *spare; // raw memory for one value of any pool that may have to swap elements
+    size_t spare_size;
+    // Entities that queries leave out, and components that count as absent. See visibility.h.
+    mi_marks disabled;
+    mi_marks killed;
+    MI_ARRAY(mi_marks) toggled; // by component id: entities on which it is disabled
+    uint64_t version;           // stamp of the next change
+    mica_result failure;        // why the last function failed
+    const char *limit;          // what there is no more of, if that is MICA_LIMIT
 } mi_store;
 
 bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema);

@@ -23,8 +23,8 @@
 #define MI_OFFSET_TAG UINT16_MAX
 
 typedef struct mi_column_head {
-    uint64_t version; // of the last write to the column
-    uint64_t unused;  // keeps the head a multiple of 16
+    uint64_t version;      // of the last write to the column
+    uint64_t hidden_count; // of the handles: rows whose entity is disabled or killed; elsewhere unused
 } mi_column_head;
 
 typedef struct mi_column {
@@ -53,6 +53,7 @@ typedef struct mi_table {
     bool can_fail;      // a column's type has a construct or copy hook
     bool moves_bytes;   // no column's type has a move hook
     bool is_plain;      // no column's type has any hook
+    bool has_toggle;    // a component's type can be disabled
     uint16_t column_count;
     uint16_t component_count;
     uint32_t chunk_count;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "store/store.h"
+#include "store/pools.h"
 
 #include <mica/commands.h>
 #include <mica/query.h>
@@ -49,6 +49,31 @@ typedef struct mi_change {
     const void *value;
 } mi_change;
 
+typedef enum mi_element_change {
+    MI_ELEMENT_ADD,    // the entity is not in the pool
+    MI_ELEMENT_SET,    // it is, and its value is replaced
+    MI_ELEMENT_REMOVE, // it is
+} mi_element_change;
+
+// What becomes of an entity's element in a pool. As mi_change: `value` NULL is constructed (or a tag), `move` says that
+// it is moved from.
+typedef struct mi_element {
+    mi_pool *pool;
+    mi_element_change change;
+    bool move;
+    const void *value;
+} mi_element;
+
+// What an entity becomes, as a whole or not at all: one change of table at most, and any number of elements, each of
+// another pool. Values given must be of components with data. `elements` is used up.
+typedef struct mi_edit {
+    mi_table *to;
+    const mi_change *changes; // ascending by component, all in `to`, all with data
+    uint32_t change_count;
+    mi_element *elements;
+    uint32_t element_count;
+} mi_edit;
+
 // Most values of a spawn that is remembered, and how many are: a power of two.
 #define MI_SPAWN_VALUE_MAX 8
 #define MI_SPAWN_PLAN_COUNT 16u
@@ -92,6 +117,7 @@ struct mica_world {
     MI_ARRAY(mi_extension) extensions;
     uint64_t command_skipped_count;
     MI_ARRAY(mi_change) changes;                    // scratch of spawning
+    MI_ARRAY(mi_element) elements;                  // scratch of edits
     mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
 };
 
@@ -133,6 +159,28 @@ mica_result mi_world_fail_store(const mica_world *world, const char *call);
 mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
                             uint32_t count, const char *call);
 
+// The same for table and elements. Values of more than one component may be replaced (in table or pools) only if they
+// are moved in. `changes` and elements' values may point into values of the world.
+mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *edit, const char *call);
+
+// The pool of a type that lives in one, made if need be; NULL with the error set.
+mi_pool *mi_world_pool(mica_world *world, const mi_type *type, const char *call);
+
+// Whether a living entity at `location` has a component, wherever that lives.
+static inline bool mi_world_has(const mica_world *world, mica_entity entity, uint32_t location,
+                                mica_component component) {
+    const mi_pool *pool = mi_store_find_pool(&world->store, component);
+    return pool != NULL ? mi_pool_has(pool, entity)
+                        : mi_table_has(mi_store_table_at(&world->store, location), component);
+}
+
+// A component's value where it stands, or the copy of it that an open walk is to write back: the latest. NULL: the
+// entity does not have it. The component has data.
+void *mi_world_value(const mica_world *world, mica_entity entity, uint32_t location, const mi_type *type);
+
+// The value that walks hold a copy of, or NULL. Only while store.copied_count is not 0.
+void *mi_world_copied_value(const mica_world *world, mica_entity entity, mica_component component);
+
 // Replaces a value where it is by `value` (NULL: constructed), taken as mi_change says. False: memory or a hook failed,
 // and the old value stands.
 bool mi_world_replace_value(mica_world *world, const mi_type *type, void *place, const void *value, bool move);
@@ -140,6 +188,8 @@ bool mi_world_replace_value(mica_world *world, const mi_type *type, void *place,
 // Makes an entity in table `table` with `changes` as above. Null on failure.
 mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
                           const char *call);
+// The same with elements, all of them MI_ELEMENT_ADD.
+mica_entity mi_world_make_edited(mica_world *world, const mi_edit *edit, const char *call);
 
 // Destroys a living entity, relations first. Cannot fail.
 void mi_world_unmake(mica_world *world, mica_entity entity);

@@ -1,0 +1,148 @@
+// One pool: the sparse set of all entities that have one component, and their values.
+//
+//   sparse    pages of 4,096 slots by entity index: generation << 32 | position; all ones: not in the pool. Pages come
+//             when first touched and go when nobody of them is left.
+//   entities  handles, densely by position. In a stable pool a removed element stays as a tombstone: a handle of the
+//             reserved generation whose index is the position of the tombstone made before it.
+//   pages     values by position, 1 << page_shift a page. Those of a packed pool are parts of one piece that moves when
+//             it grows; those of a paged pool are pieces of their own that never move. A tag has none.
+//   versions  of the last write, a page each.
+//
+// An element is put in steps, so that a failure leaves nothing behind: the pool is opened for it (memory made sure of),
+// its value is made at mi_pool_next, then it is published. A pool knows nothing of masks and groups: those of a store's
+// pools are kept by pools.h, through which everything but reading goes.
+#pragma once
+
+#include "base/array.h"
+#include "base/bitset.h"
+#include "store/slots.h"
+#include "store/value.h"
+
+#define MI_SPARSE_SHIFT 12u
+#define MI_SPARSE_SIZE (1u << MI_SPARSE_SHIFT)
+#define MI_SPARSE_NONE UINT64_MAX
+// No position.
+#define MI_POSITION_NONE UINT32_MAX
+
+struct mi_group;
+
+typedef struct mi_pool {
+    uint64_t **sparse;     // NULL where nobody is
+    uint32_t sparse_count; // pages that `sparse` has places for
+    uint32_t page_shift;
+    uint8_t **pages;
+    uint32_t size; // bytes of a value; 0: a tag
+    mica_entity *entities;
+    uint32_t count;          // positions in use, tombstones included
+    uint32_t dead_count;     // tombstones
+    uint32_t dead_head;      // position of the last one, MI_POSITION_NONE: none
+    uint32_t capacity;       // positions that `entities` has room for
+    uint32_t value_capacity; // positions that have room for a value
+    uint32_t index;          // number among its store's pools: its bit in masks
+    uint64_t structure;      // grows when an element comes, goes or moves: what is cached about positions is void
+    uint64_t *versions;      // by page
+    uint64_t *live;          // stable pools: a bit a position
+    uint32_t *sparse_live;   // elements by page of `sparse`
+    uint32_t page_capacity;  // of `pages` and `versions`
+    const mi_type *type;
+    struct mi_group *owner;             // the group that keeps its members in front, NULL: none
+    MI_ARRAY(struct mi_group *) groups; // all groups that its elements decide about, the owner included
+} mi_pool;
+
+// Where a packed pool's values lay before they moved, and how to find them now. `byte_size` 0: nothing moved.
+typedef struct mi_pool_moved {
+    const uint8_t *from;
+    const uint8_t *to;
+    size_t byte_size;
+} mi_pool_moved;
+
+// Where a value that lay at `value` before the move lies now.
+static inline const void *mi_pool_follow(const mi_pool_moved *moved, const void *value) {
+    const size_t offset = (size_t)((uintptr_t)value - (uintptr_t)moved->from);
+    return MICA_UNLIKELY(offset < moved->byte_size) ? moved->to + offset : value;
+}
+
+// NULL: out of memory.
+mi_pool *mi_pool_create(mi_heap *heap, const mi_type *type, uint32_t index);
+// Destructs all values; NULL is allowed.
+void mi_pool_destroy(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
+
+// Makes room for `extra` more elements behind the last position. False: out of memory, and nothing has changed.
+bool mi_pool_reserve(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t extra, mi_pool_moved *moved);
+// Makes sure of the page of `sparse` that an entity of this index needs.
+bool mi_pool_open_index(mi_pool *pool, mi_heap *heap, uint32_t entity_index);
+// Gives the page back if it is empty: what was opened is not to be published.
+void mi_pool_close_index(mi_pool *pool, mi_heap *heap, uint32_t entity_index);
+
+// Where the next element will stand: the last tombstone, or behind the last position.
+static inline uint32_t mi_pool_next(const mi_pool *pool) {
+    return pool->dead_head != MI_POSITION_NONE ? pool->dead_head : pool->count;
+}
+// Whether mi_pool_next has room without mi_pool_reserve.
+static inline bool mi_pool_has_room(const mi_pool *pool) {
+    return pool->dead_head != MI_POSITION_NONE ||
+           (pool->count < pool->capacity && (pool->size == 0 || pool->count < pool->value_capacity));
+}
+// Publishes the element at mi_pool_next, whose value is made. Room and page are there.
+void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version);
+// Publishes `count` elements from position pool->count on, past all tombstones; their values are made.
+void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t count, uint64_t version);
+// Takes the element at `position` out; its value is raw memory by now. The last element moves into the hole, or the
+// position becomes a tombstone.
+void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position, uint64_t version);
+// Swaps two live elements with their values. Cannot fail: moves by way of `spare`, raw memory for one value.
+void mi_pool_swap(mi_pool *pool, const mica_allocator *values, uint32_t a, uint32_t b, void *spare);
+// Destructs all values and takes all elements out.
+void mi_pool_clear(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
+
+// Closes the tombstones' gaps: the elements move up and keep their order. O(positions).
+void mi_pool_compact(mi_pool *pool, const mica_allocator *values, uint64_t version);
+// Gives back what is reserved and not used.
+void mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
+// Brings the elements at [first, first + count) into the order that `order` gives: the element that stands at
+// first + order[i] comes to first + i. `order` is a permutation and is used up. No tombstones are among them. `spare`
+// is raw memory for one value.
+void mi_pool_permute(mi_pool *pool, const mica_allocator *values, uint32_t first, uint32_t count, uint32_t *order,
+                     void *spare, uint64_t version);
+
+// Bytes that the pool holds, and what is wrong with it, or NULL. O(elements).
+size_t mi_pool_byte_size(const mi_pool *pool);
+const char *mi_pool_validate(const mi_pool *pool);
+
+// The position of the element whose value stands at `address`; MI_POSITION_NONE: none does. O(pages) if paged.
+uint32_t mi_pool_position_of(const mi_pool *pool, const void *address);
+
+// The position of an entity; MI_POSITION_NONE: it is not in the pool (or not alive).
+static inline uint32_t mi_pool_find(const mi_pool *pool, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    const uint32_t page = index >> MI_SPARSE_SHIFT;
+    if (page >= pool->sparse_count || pool->sparse[page] == NULL) {
+        return MI_POSITION_NONE;
+    }
+    // As in slots.h: another generation and the mark of those not there leave a high bit.
+    const uint64_t rest = pool->sparse[page][index & (MI_SPARSE_SIZE - 1)] ^ (uint64_t)mica_entity_generation(entity)
+                                                                                 << 32;
+    return rest < MI_SLOT_FREE ? (uint32_t)rest : MI_POSITION_NONE;
+}
+static inline bool mi_pool_has(const mi_pool *pool, mica_entity entity) {
+    return mi_pool_find(pool, entity) != MI_POSITION_NONE;
+}
+
+// The value at a position, which may be one that is opened. The pool has data.
+static inline void *mi_pool_value(const mi_pool *pool, uint32_t position) {
+    const uint32_t row = position & ((1u << pool->page_shift) - 1);
+    return pool->pages[position >> pool->page_shift] + (size_t)row * pool->size;
+}
+// Stamps the page of a position.
+static inline void mi_pool_mark(mi_pool *pool, uint32_t position, uint64_t version) {
+    uint64_t *stamp = &pool->versions[position >> pool->page_shift];
+    if (*stamp != version) {
+        *stamp = version;
+    }
+}
+static inline bool mi_pool_is_live(const mi_pool *pool, uint32_t position) {
+    return pool->dead_count == 0 || mi_bit_get(pool->live, UINT32_MAX, position);
+}
+static inline uint32_t mi_pool_live_count(const mi_pool *pool) {
+    return pool->count - pool->dead_count;
+}
