@@ -18,4 +18,5 @@
 #include <mica/transform.h>
 #include <mica/type.h>
 #include <mica/verbs.h>
+#include <mica/visibility.h>
 #include <mica/world.h>

@@ -1,6 +1,6 @@
 /// \file verbs.h
-/// The everyday verbs, typed: macros (in C) and overloads (in C++) over the functions of world.h, resource.h and
-/// commands.h.
+/// The everyday verbs, typed: macros (in C) and overloads (in C++) over the functions of world.h, visibility.h,
+/// resource.h and commands.h.
 ///
 /// `TO` is a `mica_world *`, to change now, or a `mica_commands *`, to record for later. `T` is a type declared by
 /// `MICA_STRUCT`, `MICA_COMPONENT` or `MICA_TAG`; it is registered when it is first used. A value is written as an
@@ -11,6 +11,7 @@
 #include <mica/commands.h>
 #include <mica/query.h>
 #include <mica/resource.h>
+#include <mica/visibility.h>
 #include <mica/world.h>
 
 MICA_BEGIN
@@ -49,6 +50,14 @@ static inline mica_result mica_world_patch_typed(mica_world *world, mica_entity 
     const mica_component component = mica_world_component(world, type);
     return component == 0 ? mica_last_result() : mica_entity_patch(world, entity, component, change, user);
 }
+static inline mica_result mica_world_enable_typed(mica_world *world, mica_entity entity, mica_type *type,
+                                                  bool enabled) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_enable_component(world, entity, component, enabled);
+}
+static inline bool mica_world_enabled_typed(mica_world *world, mica_entity entity, mica_type *type) {
+    return mica_entity_component_enabled(world, entity, mica_world_component(world, type));
+}
 static inline mica_result mica_commands_add_typed(mica_commands *commands, mica_entity entity, mica_type *type,
                                                   const void *value) {
     const mica_component component = mica_commands_component(commands, type);
@@ -62,6 +71,11 @@ static inline mica_result mica_commands_set_typed(mica_commands *commands, mica_
 static inline mica_result mica_commands_remove_typed(mica_commands *commands, mica_entity entity, mica_type *type) {
     const mica_component component = mica_commands_component(commands, type);
     return component == 0 ? mica_last_result() : mica_commands_remove(commands, entity, component);
+}
+static inline mica_result mica_commands_enable_typed(mica_commands *commands, mica_entity entity, mica_type *type,
+                                                     bool enabled) {
+    const mica_component component = mica_commands_component(commands, type);
+    return component == 0 ? mica_last_result() : mica_commands_enable_component(commands, entity, component, enabled);
 }
 static inline mica_entity mica_commands_create_entity(mica_commands *commands) {
     return mica_commands_spawn(commands, NULL, 0);
@@ -144,6 +158,36 @@ inline mica_result mica_remove_typed(mica_world *to, mica_entity e, mica_type *t
 inline mica_result mica_remove_typed(mica_commands *to, mica_entity e, mica_type *t) {
     return mica_commands_remove_typed(to, e, t);
 }
+inline mica_result mica_enable(mica_world *to, mica_entity entity) {
+    return mica_entity_enable(to, entity, true);
+}
+inline mica_result mica_enable(mica_commands *to, mica_entity entity) {
+    return mica_commands_enable(to, entity, true);
+}
+inline mica_result mica_disable(mica_world *to, mica_entity entity) {
+    return mica_entity_enable(to, entity, false);
+}
+inline mica_result mica_disable(mica_commands *to, mica_entity entity) {
+    return mica_commands_enable(to, entity, false);
+}
+inline mica_result mica_enable_typed(mica_world *to, mica_entity e, mica_type *t, bool enabled) {
+    return mica_world_enable_typed(to, e, t, enabled);
+}
+inline mica_result mica_enable_typed(mica_commands *to, mica_entity e, mica_type *t, bool enabled) {
+    return mica_commands_enable_typed(to, e, t, enabled);
+}
+inline mica_result mica_kill(mica_world *to, mica_entity entity) {
+    return mica_entity_kill(to, entity);
+}
+inline mica_result mica_kill(mica_commands *to, mica_entity entity) {
+    return mica_commands_kill(to, entity);
+}
+inline int32_t mica_refresh(mica_world *to) {
+    return mica_world_refresh(to);
+}
+inline mica_result mica_refresh(mica_commands *to) {
+    return mica_commands_refresh(to);
+}
 inline mica_entity mica_spawn_list(mica_world *to, std::initializer_list<mica_value> values) {
     return mica_entity_spawn(to, values.begin(), static_cast<int32_t>(values.size()));
 }
@@ -185,9 +229,19 @@ template <typename T> const void *mica_address_of(const T &value) {
 /// Makes a copy of an entity with all its values; null on failure. `mica_entity_clone`.
 #define mica_clone(TO, SOURCE) MICA_TO_(TO, mica_entity_clone, mica_commands_clone)((TO), (SOURCE))
 
+/// Lets queries find an entity again that was disabled. `mica_entity_enable`.
+#define mica_enable(TO, ENTITY) MICA_TO_(TO, mica_entity_enable, mica_commands_enable)((TO), (ENTITY), true)
+/// Leaves an entity out of queries that do not ask for disabled ones. `mica_entity_enable`.
+#define mica_disable(TO, ENTITY) MICA_TO_(TO, mica_entity_enable, mica_commands_enable)((TO), (ENTITY), false)
+/// Leaves an entity out of all queries until `mica_refresh` destroys it. `mica_entity_kill`.
+#define mica_kill(TO, ENTITY) MICA_TO_(TO, mica_entity_kill, mica_commands_kill)((TO), (ENTITY))
+/// Destroys all killed entities: how many (of a world), or a `mica_result` (of a buffer). `mica_world_refresh`.
+#define mica_refresh(TO) MICA_TO_(TO, mica_world_refresh, mica_commands_refresh)(TO)
+
 #define mica_add_typed(TO, ...) MICA_TO_(TO, mica_world_add_typed, mica_commands_add_typed)((TO), __VA_ARGS__)
 #define mica_set_typed(TO, ...) MICA_TO_(TO, mica_world_set_typed, mica_commands_set_typed)((TO), __VA_ARGS__)
 #define mica_remove_typed(TO, ...) MICA_TO_(TO, mica_world_remove_typed, mica_commands_remove_typed)((TO), __VA_ARGS__)
+#define mica_enable_typed(TO, ...) MICA_TO_(TO, mica_world_enable_typed, mica_commands_enable_typed)((TO), __VA_ARGS__)
 
 #define MICA_VALUE_(T, ...) (&(const T)__VA_ARGS__)
 #define MICA_FROM_(T, VALUE_PTR) (1 ? (VALUE_PTR) : (const T *)NULL)
@@ -233,6 +287,16 @@ template <typename T> const void *mica_address_of(const T &value) {
     mica_set_typed((TO), (ENTITY), mica_type_of(T), MICA_FROM_(T, VALUE_PTR))
 /// Removes a component; nothing happens if it is not there. `mica_entity_remove`.
 #define mica_remove(TO, ENTITY, T) mica_remove_typed((TO), (ENTITY), mica_type_of(T))
+/// Lets a component that was disabled count as present again. `mica_entity_enable_component`.
+#define mica_enable_component(TO, ENTITY, T) mica_enable_typed((TO), (ENTITY), mica_type_of(T), true)
+/// Lets a component, of a type with the trait `toggle`, count as absent in queries. `mica_entity_enable_component`.
+#define mica_disable_component(TO, ENTITY, T) mica_enable_typed((TO), (ENTITY), mica_type_of(T), false)
+/// Whether an entity is alive and not disabled. Never fails.
+#define mica_is_enabled(WORLD, ENTITY) mica_entity_enabled((WORLD), (ENTITY))
+/// Whether an entity is alive and has a component that is not disabled. Never fails.
+#define mica_is_component_enabled(WORLD, ENTITY, T) mica_world_enabled_typed((WORLD), (ENTITY), mica_type_of(T))
+/// Whether an entity is alive and marked as killed. Never fails.
+#define mica_is_killed(WORLD, ENTITY) mica_entity_killed((WORLD), (ENTITY))
 /// Whether an entity is alive and has a component. Never fails.
 #define mica_has(WORLD, ENTITY, T) mica_world_has_typed((WORLD), (ENTITY), mica_type_of(T))
 /// A component's value for reading: a `const T *`, good until the next structural change; NULL if it is not there.

@@ -22,6 +22,8 @@ bool mi_marks_put(mi_marks *marks, uint32_t entity_index, bool is_member);
 void mi_marks_free(mi_marks *marks, mi_heap *heap);
 // The first member from `entity_index` on; UINT32_MAX: none.
 uint32_t mi_marks_next(const mi_marks *marks, uint32_t entity_index);
+// Whether the count is that of the bits. O(pages).
+bool mi_marks_validate(const mi_marks *marks);
 
 static inline bool mi_marks_has(const mi_marks *marks, uint32_t entity_index) {
     const uint32_t page = entity_index >> MI_MARKS_SHIFT;

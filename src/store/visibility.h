@@ -19,18 +19,39 @@ static inline const mi_marks *mi_store_toggled(const mi_store *store, mica_compo
                : NULL;
 }
 
-// Marks a living entity, or takes the mark away; false: out of memory, and nothing has changed.
+// Marks a living entity, or takes the mark away; false: out of memory (store->failure), and nothing has changed.
 bool mi_store_set_disabled(mi_store *store, mica_entity entity, bool disabled);
 bool mi_store_set_killed(mi_store *store, mica_entity entity, bool killed);
+// The entity has the component.
 bool mi_store_set_toggled(mi_store *store, mica_entity entity, mica_component component, bool disabled);
 
-// The entity loses this component: it is disabled no more.
-void mi_store_forget_toggle(mi_store *store, mica_entity entity, mica_component component);
-// The entity ends: takes all its marks away.
-void mi_store_forget_marks(mi_store *store, mica_entity entity);
+// Hides a clone and its components as those of the entity that it was made from, except that it is not killed; it has
+// its row and elements. False: out of memory (store->failure); the clone is to be stripped of what it got.
+bool mi_store_copy_marks(mi_store *store, mica_entity from, mica_entity to);
+
+// What mi_store_forget_toggle and mi_store_forget_marks are for where there is something to forget.
+void mi_store_drop_toggle(mi_store *store, mica_entity entity, mica_component component);
+void mi_store_drop_marks(mi_store *store, mica_entity entity);
+
+// The entity loses this component, or has lost it: it is disabled no more.
+static inline void mi_store_forget_toggle(mi_store *store, mica_entity entity, mica_component component) {
+    if (MICA_UNLIKELY(store->toggle_count != 0)) {
+        mi_store_drop_toggle(store, entity, component);
+    }
+}
+// The entity is about to end, and still has its row and elements: takes all its marks away. O(its components) if
+// anybody has a mark, otherwise O(1).
+static inline void mi_store_forget_marks(mi_store *store, mica_entity entity) {
+    if (MICA_UNLIKELY((store->disabled.count | store->killed.count | store->toggle_count) != 0)) {
+        mi_store_drop_marks(store, entity);
+    }
+}
+
 // All entities end.
 void mi_store_clear_visibility(mi_store *store);
 void mi_store_free_visibility(mi_store *store);
+// Gives back the memory of marks that nobody has.
+void mi_store_trim_visibility(mi_store *store);
 
 // A row came to be, or is about to go, at a location with this entity; called only while mi_store_hides_any.
 void mi_store_count_hidden_row(mi_store *store, mica_entity entity, uint32_t location, bool comes);
