@@ -12,13 +12,60 @@ static inline mi_pool *mi_store_find_pool(const mi_store *store, mica_component 
 // The same, made if it is not there; NULL: out of memory, with store->failure set. The type lives in a pool.
 mi_pool *mi_store_pool(mi_store *store, const mi_type *type);
 
+static inline uint64_t *mi_store_mask(const mi_store *store, mica_entity entity) {
+    return mi_masks_of(&store->masks, mica_entity_index(entity));
+}
+
+// What the inline functions below fall back to.
+bool mi_store_open_slowly(mi_store *store, mi_pool *pool, uint32_t entity_index, mi_pool_moved *moved);
+void mi_store_settle_pool_groups(mi_store *store, const mi_pool *pool, mica_entity entity);
+void mi_store_end_element(mi_store *store, mi_pool *pool, mica_entity entity, uint32_t position);
+
 // Opens a pool for one more element, an entity of this index, its mask included. False: out of memory
 // (store->failure), and nothing has changed. What was opened may be left alone, or closed by mi_pool_close_index.
-bool mi_store_open_element(mi_store *store, mi_pool *pool, uint32_t entity_index, mi_pool_moved *moved);
-// Publishes it: its value is made. The pool's groups see it.
-void mi_store_publish_element(mi_store *store, mi_pool *pool, mica_entity entity);
-// Removes the entity's element, which is there; destructs its value.
-void mi_store_remove_element(mi_store *store, mi_pool *pool, mica_entity entity);
+static inline bool mi_store_open_element(mi_store *store, mi_pool *pool, uint32_t entity_index, mi_pool_moved *moved) {
+    const uint32_t page = entity_index >> MI_SPARSE_SHIFT;
+    *moved = (mi_pool_moved){.byte_size = 0};
+    return MICA_LIKELY(mi_pool_has_room(pool) && page < pool->sparse_count && pool->sparse[page] != NULL &&
+                       mi_masks_of(&store->masks, entity_index) != NULL) ||
+           mi_store_open_slowly(store, pool, entity_index, moved);
+}
+
+// Elements of one entity come and go in these steps: those that come are put, the masks' bits of those that go are
+// cleared, then the groups of all pools concerned settle, and last those that go are taken. So groups see what the
+// entity becomes, in whatever order its pools are named.
+
+// Publishes the element that was opened, whose value is made; its groups have to settle.
+static inline void mi_store_put_element(mi_store *store, mi_pool *pool, mica_entity entity) {
+    mi_pool_publish(pool, entity, store->version);
+    mi_bit_set(mi_store_mask(store, entity), pool->index);
+}
+// Lets the groups of a pool take the entity in or out, as its mask says.
+static inline void mi_store_settle_groups(mi_store *store, const mi_pool *pool, mica_entity entity) {
+    if (MICA_UNLIKELY(pool->groups.count > 0)) {
+        mi_store_settle_pool_groups(store, pool, entity);
+    }
+}
+// Destructs the value of an element whose mask's bit is cleared and whose groups have settled, and takes it out.
+static inline void mi_store_take_element(mi_store *store, mi_pool *pool, mica_entity entity) {
+    const uint32_t position = mi_pool_find(pool, entity);
+    if (MICA_UNLIKELY(pool->type->has_destruct || pool->type->info.toggle)) {
+        mi_store_end_element(store, pool, entity, position);
+    }
+    mi_pool_take_out(pool, store->heap, &store->values, position, store->version);
+}
+
+// The steps for an entity that changes in one pool alone.
+static inline void mi_store_publish_element(mi_store *store, mi_pool *pool, mica_entity entity) {
+    mi_store_put_element(store, pool, entity);
+    mi_store_settle_groups(store, pool, entity);
+}
+// The entity's element is there.
+static inline void mi_store_remove_element(mi_store *store, mi_pool *pool, mica_entity entity) {
+    mi_bit_clear(mi_store_mask(store, entity), pool->index);
+    mi_store_settle_groups(store, pool, entity);
+    mi_store_take_element(store, pool, entity);
+}
 // Removes the entity from all its pools. O(its pools + words of a mask).
 void mi_store_remove_elements(mi_store *store, mica_entity entity);
 // Publishes `count` entities whose values stand behind the last position; their masks' and sparse pages are open.
@@ -32,12 +79,16 @@ void mi_store_trim_pools(mi_store *store);
 // The first thing that is wrong, or NULL.
 const char *mi_store_validate_pools(const mi_store *store);
 
-static inline uint64_t *mi_store_mask(const mi_store *store, mica_entity entity) {
-    return mi_masks_of(&store->masks, mica_entity_index(entity));
-}
+// Makes sure that `spare` has room for one value of `type`; false: out of memory.
+bool mi_store_reserve_spare(mi_store *store, const mi_type *type);
 
-// Groups. NULL: out of memory, or `failure` is MICA_EXISTS and *rival the group that owns one of the pools already.
-// `pools` are `owned_count` owned ones, then those that must be there besides, then `none_count` that must not.
+// Groups. `pools` are `all_count` ones that members must be in, the first `owned_count` of them owned, then
+// `none_count` that they must not be in; `name` is copied. NULL: out of memory, or `failure` is MICA_EXISTS and *rival
+// the group that owns one of the pools already. O(smallest pool of those that members must be in).
 mi_group *mi_store_add_group(mi_store *store, mi_pool *const *pools, uint32_t owned_count, uint32_t all_count,
                              uint32_t none_count, const char *name, const mi_group **rival);
 void mi_store_drop_group(mi_store *store, mi_group *group);
+// The entity is about to lose all its elements: the group that owns the pool lets it go.
+void mi_store_leave_group(mi_store *store, const mi_pool *pool, mica_entity entity);
+// What is wrong with a group, or NULL. O(elements of its pools).
+const char *mi_store_validate_group(const mi_store *store, const mi_group *group);
