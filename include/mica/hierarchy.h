@@ -27,7 +27,8 @@ MICA_API bool mica_child_of_attach(mica_world *world);
 MICA_END
 
 /// The relation's value: who the parent is. Named "ChildOf" in files.
-MICA_STRUCT_NAMED_WITH(mica_child_of, "ChildOf", (.hooks = {.attach = mica_child_of_attach}), { mica_entity parent; });
+MICA_STRUCT_NAMED_WITH(mica_child_of, "ChildOf", (.storage = MICA_TABLE, .hooks = {.attach = mica_child_of_attach}),
+                       { mica_entity parent; });
 
 MICA_BEGIN
 

@@ -14,7 +14,8 @@ MICA_END
 
 /// A text of any length closed by zero, owned by the component; NULL is "". Set it by `mica_set_name` or by `mica_set`
 /// with any text, which is copied. Named "Name" in files.
-MICA_STRUCT_NAMED_WITH(mica_name, "Name", (.hooks = {.destruct = mica_name_destruct, .copy = mica_name_copy}),
+MICA_STRUCT_NAMED_WITH(mica_name, "Name",
+                       (.storage = MICA_TABLE, .hooks = {.destruct = mica_name_destruct, .copy = mica_name_copy}),
                        { const char *text; });
 
 MICA_BEGIN

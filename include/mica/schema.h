@@ -32,21 +32,30 @@ MICA_API void mica_schema_release(mica_schema *schema);
 
 /// The id of `type` in the schema; copies the descriptor, texts included, if its name is new. Required types are
 /// registered along, in order of their distance. A descriptor whose name is known must agree with what is known: in
-/// size, alignment, kind, traits (hooks: which of them there are; those of the first descriptor stay) and fields. One
-/// without fields agrees with any; a type that was declared without gets them from the first descriptor that has them.
+/// size, alignment, kind, traits (a default and what it stands for are the same; hooks: which of them there are; those
+/// of the first descriptor stay) and fields. One without fields agrees with any; a type that was declared without gets
+/// them from the first descriptor that has them.
 ///
-/// 0 on failure, and then no type is added: `MICA_MISMATCH` (does not agree; the message says both), `MICA_BAD_TYPE`
-/// (empty or overlong name, a size of 0 or over `MICA_SIZE_MAX`, an alignment that is no power of two or over
-/// `MICA_ALIGN_MAX` or that does not divide the size, a tag with data or hooks, fields that disagree with the size,
-/// names of an enumeration with values that it cannot hold), `MICA_LIMIT` (`MICA_COMPONENT_MAX` types),
-/// `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(length of the texts + types that come along); O(1) without a lock for a
-/// descriptor that was last used with this schema.
+/// 0 on failure, and then no type is added: `MICA_MISMATCH` (does not agree; the message says both, or names the
+/// trait), `MICA_BAD_TYPE` (empty or overlong name, a size of 0 or over `MICA_SIZE_MAX`, an alignment that is no power
+/// of two or over `MICA_ALIGN_MAX` or that does not divide the size, a tag with data or hooks, fields that disagree
+/// with the size, names of an enumeration with values that it cannot hold, a second name for a relation),
+/// `MICA_LIMIT` (`MICA_COMPONENT_MAX` types), `MICA_OUT_OF_MEMORY`, `MICA_INVALID`.
+///
+/// Traits are refused with `MICA_BAD_TYPE` if they contradict each other or the type: a storage or a layout that is not
+/// known; in tables `stable`, `page_size`, `MICA_PACKED` and `MICA_PAGED`; in pools `MICA_LANES`, `stable` with
+/// `MICA_PACKED`, `page_size` with `MICA_PACKED`, a `page_size` that is no power of two or over `MICA_PAGE_SIZE_MAX`,
+/// a page of more than `MICA_PAGE_BYTE_SIZE_MAX` bytes (0 is the default, not a size); for tags `stable`, `layout`,
+/// `page_size` and `always_dirty`; for relations `MICA_POOL`, `always_dirty` and `toggle`; `MICA_LANES` with hooks or
+/// for an enumeration. Apart from these `MICA_LANES` is refused with `MICA_UNSUPPORTED`. O(length of the texts + types
+/// that come along); O(1) without a lock for a descriptor that was last used with this schema.
 MICA_API mica_component mica_schema_register(mica_schema *schema, mica_type *type);
 
-/// Registers the C type of `type` once more, under `name`: an independent component with the same size, alignment,
-/// fields and hooks, for many tags or values of one type that are known at run time. `traits` NULL: those of `type`.
-/// It is used by id. 0 on failure: as `mica_schema_register`; a name that is known must agree with what is known. Not
-/// cached: O(length of the texts).
+/// Registers the C type of `type` once more, under `name`: an independent component with the same size, alignment and
+/// fields, for many tags or values of one type whose names are known at run time. `traits` NULL: those of `type`; if
+/// they are given without hooks, the hooks are those of `type`. It is used by id; the name is copied. `MICA_NAMED`
+/// (type.h) does the same for names that are known when a program is written. 0 on failure: as `mica_schema_register`;
+/// a name that is known must agree with what is known. Not cached: O(length of the texts).
 MICA_API mica_component mica_schema_register_named(mica_schema *schema, const mica_type *type, const char *name,
                                                    const mica_traits *traits);
 

@@ -8,7 +8,8 @@
 
 /// A 4x4 matrix, column-major: `m[12]`, `m[13]`, `m[14]` is the translation. Named "WorldTransform" in files. Written
 /// by `mica_transform_resolve`; not saved.
-MICA_STRUCT_NAMED_WITH(mica_world_transform, "WorldTransform", (.transient = true), { float m[16]; });
+MICA_STRUCT_NAMED_WITH(mica_world_transform, "WorldTransform", (.transient = true, .storage = MICA_TABLE),
+                       { float m[16]; });
 
 MICA_BEGIN
 /// \cond internal
@@ -19,7 +20,7 @@ MICA_END
 /// A pose relative to the parent, or to the world for roots: first scaled, then rotated (a quaternion x, y, z, w of
 /// length 1), then moved. Constructed as identity. Brings `mica_world_transform` along. Named "Transform" in files.
 MICA_STRUCT_NAMED_WITH(mica_transform, "Transform",
-                       (.required = {mica_type_of(mica_world_transform)},
+                       (.storage = MICA_TABLE, .required = {mica_type_of(mica_world_transform)},
                         .hooks = {.construct = mica_transform_construct}),
                        {
                            float position[3];

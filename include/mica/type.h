@@ -64,7 +64,8 @@ typedef enum mica_storage {
 
 /// How the values of a type lie in its storage.
 typedef enum mica_layout {
-    MICA_LAYOUT_DEFAULT, ///< pools: packed up to `MICA_PACKED_SIZE_MAX` bytes a value, above that paged
+    MICA_LAYOUT_DEFAULT, ///< pools: packed up to `MICA_PACKED_SIZE_MAX` bytes a value; paged above that, and if the
+                         ///< type is stable or says a page size
     MICA_PACKED,         ///< pools: one array, which moves when it grows
     MICA_PAGED,          ///< pools: pages of `page_size` values, which never move
     MICA_LANES           ///< tables: an array a field; not supported yet
@@ -76,6 +77,8 @@ typedef enum mica_layout {
 #define MICA_PAGE_SIZE_DEFAULT 1024u
 /// Most values in a page of a pool.
 #define MICA_PAGE_SIZE_MAX 65536u
+/// Most bytes in a page of a pool.
+#define MICA_PAGE_BYTE_SIZE_MAX (64u << 20)
 
 /// What a type can ask for beside its declaration. Zero is the default everywhere. What contradicts itself is refused
 /// when the type is registered; see `mica_schema_register`.
@@ -107,10 +110,19 @@ typedef struct mica_type {
     uint32_t align;     ///< in bytes, a power of two; 0 for a tag
     mica_type_kind kind;
     mica_traits traits;
-    /// Serial number of the schema that used this descriptor last << 32 | id there. Written by the library, relaxed
-    /// atomic.
+    /// Serial number of the schema that used this descriptor last << 32 | id there, and `MICA_HEAD_POOL_BIT`. Written
+    /// by the library, relaxed atomic.
     uint64_t cache;
+    /// The descriptor that kind, size, alignment and fields are taken over from, and hooks if none are given here: for
+    /// another component of the same C type. NULL: everything stands here.
+    const struct mica_type *same_as MICA_ZERO;
+    bool same_traits MICA_ZERO; ///< all traits are taken over from `same_as` as well
 } mica_type;
+
+/// \cond internal: the bit of `mica_type.cache` that says that the type lives in a pool, above those of the id. Not for
+/// programs: it changes from version to version.
+#define MICA_HEAD_POOL_BIT 0x10000u
+/// \endcond
 
 MICA_END
 

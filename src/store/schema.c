@@ -7,8 +7,9 @@
 //
 // Invariants: ids are 1 to count without gaps; a type's closure holds every type that comes along with it and never the
 // type itself; descriptors are only read while they are being registered, and nothing points into them afterwards
-// (their library may be unloaded). What two descriptors of one name must agree on is checked in `agrees`; it does not
-// depend on which of them came first.
+// (their library may be unloaded). A descriptor may leave much to defaults, or to another descriptor: what it comes to
+// is found out by `declare`, and nothing else reads one. What two descriptors of one name must agree on is checked in
+// `agrees`; it does not depend on which of them came first.
 #include "store/schema.h"
 
 #include <string.h>
@@ -17,10 +18,15 @@
 #include "store/fields.h"
 #include "store/reflect.h"
 #include "store/refusal.h"
+#include "store/traits.h"
 
-// A type that is about to be published, and whose descriptor it is made from.
+// Most descriptors that take over from each other in a row.
+#define SAME_AS_MAX 64
+
+// A type that is about to be published, what it is declared as, and the descriptor that says so.
 typedef struct draft {
     mi_type *type;
+    mica_type declared;
     mica_type *descriptor;
 } draft;
 
@@ -81,10 +87,6 @@ int mi_type_compare_names(const mi_type *a, const mi_type *b) {
 
 // Descriptors by themselves
 
-static bool has_hooks(const mica_hooks *hooks) {
-    return hooks->construct != NULL || hooks->destruct != NULL || hooks->move != NULL || hooks->copy != NULL;
-}
-
 static bool check_name(const mica_type *descriptor, mi_refusal *refusal) {
     if (descriptor->name == NULL || descriptor->name[0] == '\0') {
         return mi_refuse(refusal, MICA_BAD_TYPE, "a type of {} bytes has no name", MI_UINT(descriptor->size));
@@ -96,12 +98,46 @@ static bool check_name(const mica_type *descriptor, mi_refusal *refusal) {
     return true;
 }
 
+// What a descriptor comes to: complete, without defaults, and not checked but for its name. The cache, which other
+// threads may be writing, is not read.
+static bool declare(const mica_type *descriptor, mica_type *declared, mi_refusal *refusal) {
+    if (!check_name(descriptor, refusal)) {
+        return false;
+    }
+    const mica_type *origin = descriptor;
+    const mica_type *traits_from = descriptor;
+    const mica_type *hooks_from = descriptor;
+    for (uint32_t i = 0; origin->same_as != NULL; i++) {
+        if (i == SAME_AS_MAX) {
+            return mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" is the same as another type over more than {} types",
+                             MI_TEXT(descriptor->name), MI_UINT(SAME_AS_MAX));
+        }
+        const mica_type *next = origin->same_as;
+        traits_from = traits_from == origin && origin->same_traits ? next : traits_from;
+        hooks_from = hooks_from == origin && !mi_hooks_given(&origin->traits.hooks) ? next : hooks_from;
+        origin = next;
+    }
+    *declared = (mica_type){.name = descriptor->name,
+                            .fields = origin->fields,
+                            .size = origin->size,
+                            .align = origin->align,
+                            .kind = origin->kind,
+                            .traits = traits_from->traits};
+    declared->traits.hooks = hooks_from->traits.hooks;
+    if (origin != descriptor && declared->traits.hooks.attach != NULL) {
+        return mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" would be a second name for a relation",
+                         MI_TEXT(descriptor->name));
+    }
+    mi_traits_resolve(declared);
+    return true;
+}
+
 static bool check_tag(const mica_type *descriptor, mi_refusal *refusal) {
     if (descriptor->size != 0 || descriptor->align > 1) {
         return mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" is a tag and cannot have {} bytes of data aligned to {}",
                          MI_TEXT(descriptor->name), MI_UINT(descriptor->size), MI_UINT(descriptor->align));
     }
-    if (has_hooks(&descriptor->traits.hooks)) {
+    if (mi_hooks_given(&descriptor->traits.hooks)) {
         return mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" is a tag and has no values for hooks to work on",
                          MI_TEXT(descriptor->name));
     }
@@ -177,10 +213,11 @@ static bool has_text(const mica_type *descriptor) {
 static bool check_descriptor(mi_heap *heap, const mica_type *descriptor, mi_refusal *refusal) {
     switch (descriptor->kind) {
     case MICA_KIND_TAG:
-        return check_tag(descriptor, refusal);
+        return check_tag(descriptor, refusal) && mi_traits_check(descriptor, refusal);
     case MICA_KIND_STRUCT:
     case MICA_KIND_ENUM:
-        return check_data(descriptor, refusal) && (!has_text(descriptor) || check_text(heap, descriptor, refusal));
+        return check_data(descriptor, refusal) && mi_traits_check(descriptor, refusal) &&
+               (!has_text(descriptor) || check_text(heap, descriptor, refusal));
     }
     return mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" is of no known kind ({})", MI_TEXT(descriptor->name),
                      MI_INT(descriptor->kind));
@@ -254,14 +291,20 @@ static bool agrees_in_required(const type_batch *batch, const mi_type *type, con
     return true;
 }
 
+static bool refuse_traits(const type_batch *batch, const mica_type *descriptor, const char *trait) {
+    return mi_refuse(batch->refusal, MICA_MISMATCH, "\"{}\" is known and declared with different traits: {}",
+                     MI_TEXT(descriptor->name), MI_TEXT(trait));
+}
+
 // Hooks of two libraries lie at different addresses; that they are there must agree, or values that one library makes
 // would be forgotten by the other.
 static bool agrees_in_traits(const type_batch *batch, const mi_type *type, const mica_type *descriptor) {
     const mica_hooks *hooks = &descriptor->traits.hooks;
-    const char *other = NULL;
-    if (type->info.transient != descriptor->traits.transient) {
-        other = "transient";
-    } else if (type->has_construct != (hooks->construct != NULL)) {
+    const char *other = mi_traits_difference(&type->info, &descriptor->traits);
+    if (other != NULL) {
+        return refuse_traits(batch, descriptor, other);
+    }
+    if (type->has_construct != (hooks->construct != NULL)) {
         other = "hooks.construct";
     } else if (type->has_destruct != (hooks->destruct != NULL)) {
         other = "hooks.destruct";
@@ -272,9 +315,7 @@ static bool agrees_in_traits(const type_batch *batch, const mi_type *type, const
     } else if (!agrees_in_required(batch, type, descriptor)) {
         other = "required";
     }
-    return other == NULL ||
-           mi_refuse(batch->refusal, MICA_MISMATCH, "\"{}\" is known and declared with different traits: {}",
-                     MI_TEXT(descriptor->name), MI_TEXT(other));
+    return other == NULL || refuse_traits(batch, descriptor, other);
 }
 
 static bool agrees(const type_batch *batch, const mi_type *type, const mica_type *descriptor) {
@@ -338,17 +379,26 @@ static mi_type *make_type(mi_heap *heap, const mica_type *descriptor) {
         free_type(heap, type);
         return NULL;
     }
-    const mica_hooks *hooks = &descriptor->traits.hooks;
+    const mica_traits *traits = &descriptor->traits;
+    const mica_hooks *hooks = &traits->hooks;
     type->name_key = name_key(type->name);
     type->has_construct = hooks->construct != NULL;
     type->has_destruct = hooks->destruct != NULL;
     type->has_move = hooks->move != NULL;
     type->has_copy = hooks->copy != NULL;
     type->movable_only = type->has_destruct && !type->has_copy;
+    type->in_pool = traits->storage == MICA_POOL;
+    type->copies_rows = !type->has_move && !traits->always_dirty && descriptor->size <= MI_COPIED_SIZE_MAX;
     type->info = (mica_component_info){.kind = descriptor->kind,
                                        .size = descriptor->size,
                                        .align = descriptor->kind == MICA_KIND_TAG ? 0 : descriptor->align,
-                                       .transient = descriptor->traits.transient,
+                                       .transient = traits->transient,
+                                       .stable = traits->stable,
+                                       .always_dirty = traits->always_dirty,
+                                       .toggle = traits->toggle,
+                                       .storage = traits->storage,
+                                       .layout = traits->layout,
+                                       .page_size = traits->page_size,
                                        .name = type->name,
                                        .hooks = *hooks};
     return type;
@@ -368,40 +418,40 @@ static bool reserve_page(mica_schema *schema, mica_component id) {
 }
 
 // Adds a draft of a type that is new; 0: refused.
-static mica_component add_draft(type_batch *batch, mica_type *descriptor, size_t name_length) {
+static mica_component add_draft(type_batch *batch, const mica_type *declared, mica_type *descriptor) {
     mica_schema *schema = batch->schema;
     const uint32_t before = schema->count + batch->drafts.count;
-    if (!check_descriptor(&schema->heap, descriptor, batch->refusal)) {
+    if (!check_descriptor(&schema->heap, declared, batch->refusal)) {
         return 0;
     }
     if (before == MICA_COMPONENT_MAX) {
         mi_refuse(batch->refusal, MICA_LIMIT, "\"{}\" would be type {}; a schema holds at most {}",
-                  MI_TEXT(descriptor->name), MI_UINT(before + 1), MI_UINT(MICA_COMPONENT_MAX));
+                  MI_TEXT(declared->name), MI_UINT(before + 1), MI_UINT(MICA_COMPONENT_MAX));
         return 0;
     }
     const mica_component id = (mica_component)(before + 1);
     mi_type *type = NULL;
     if (!MI_RESERVE(&schema->heap, MICA_MEMORY_SCHEMA, &batch->drafts, batch->drafts.count + 1) ||
         !mi_map_reserve(&schema->names, &schema->heap, MICA_MEMORY_SCHEMA, 1) || !reserve_page(schema, id) ||
-        (type = make_type(&schema->heap, descriptor)) == NULL) {
+        (type = make_type(&schema->heap, declared)) == NULL) {
         mi_refuse_memory(batch->refusal, sizeof(*type));
         return 0;
     }
     type->info.id = id;
-    type->name_hash = mi_hash_bytes(type->name, name_length);
+    type->name_hash = mi_hash_bytes(type->name, strlen(type->name));
     mi_map_insert(&schema->names, type->name_hash, id);
-    batch->drafts.data[batch->drafts.count++] = (draft){type, descriptor};
+    batch->drafts.data[batch->drafts.count++] = (draft){type, *declared, descriptor};
     return id;
 }
 
 // The id that a descriptor's type has or will have; 0: refused. One that is known is not compared yet.
 static mica_component draft_type(type_batch *batch, mica_type *descriptor) {
-    if (!check_name(descriptor, batch->refusal)) {
+    mica_type declared;
+    if (!declare(descriptor, &declared, batch->refusal)) {
         return 0;
     }
-    const size_t name_length = strlen(descriptor->name);
-    const mica_component known = find_name(batch, descriptor->name, name_length);
-    return known != 0 ? known : add_draft(batch, descriptor, name_length);
+    const mica_component known = find_name(batch, declared.name, strlen(declared.name));
+    return known != 0 ? known : add_draft(batch, &declared, descriptor);
 }
 
 // Drafts a new type and everything that comes along with it, breadth first: the list of drafts is its own queue.
@@ -411,15 +461,15 @@ static bool draft_all(type_batch *batch, mica_type *descriptor) {
     }
     for (uint32_t i = 0; i < batch->drafts.count; i++) {
         const draft current = batch->drafts.data[i];
-        const uint32_t count = count_required(current.descriptor);
+        const uint32_t count = count_required(&current.declared);
         for (uint32_t k = 0; k < count; k++) {
-            const mica_type *required = current.descriptor->traits.required[k];
+            mica_type *required = current.declared.traits.required[k];
             if (required->traits.hooks.attach != NULL) {
                 return mi_refuse(batch->refusal, MICA_BAD_TYPE,
                                  "\"{}\" requires \"{}\", which is a relation: nothing says whom to link to",
-                                 MI_TEXT(current.descriptor->name), MI_TEXT(required->name));
+                                 MI_TEXT(current.declared.name), MI_TEXT(required->name));
             }
-            const mica_component id = draft_type(batch, current.descriptor->traits.required[k]);
+            const mica_component id = draft_type(batch, required);
             if (id == 0) {
                 return false;
             }
@@ -436,12 +486,15 @@ static bool draft_all(type_batch *batch, mica_type *descriptor) {
 static bool compare_required(const type_batch *batch) {
     for (uint32_t i = 0; i < batch->drafts.count; i++) {
         const draft current = batch->drafts.data[i];
-        const uint32_t count = count_required(current.descriptor);
+        const uint32_t count = count_required(&current.declared);
         for (uint32_t k = 0; k < count; k++) {
-            const mica_type *required = current.descriptor->traits.required[k];
-            mi_type *type = batch_type(batch, find_name(batch, required->name, strlen(required->name)));
+            mica_type required;
+            if (!declare(current.declared.traits.required[k], &required, batch->refusal)) {
+                return false;
+            }
+            mi_type *type = batch_type(batch, find_name(batch, required.name, strlen(required.name)));
             const bool is_draft = type->info.id > batch->schema->count;
-            if (!agrees(batch, type, required) || (is_draft && !adopt_text(batch, type, required))) {
+            if (!agrees(batch, type, &required) || (is_draft && !adopt_text(batch, type, &required))) {
                 return false;
             }
         }
@@ -474,6 +527,9 @@ static bool close_draft(const type_batch *batch, mi_type *type) {
     }
     mi_bit_clear(batch->seen, type->info.id);
     for (uint32_t i = 0; i < type->closure.count; i++) {
+        const bool in_pool = batch_type(batch, type->closure.data[i])->in_pool;
+        type->brings_pool = type->brings_pool || in_pool;
+        type->brings_table = type->brings_table || !in_pool;
         mi_bit_clear(batch->seen, type->closure.data[i]);
     }
     type->info.required = type->closure.data;
@@ -494,6 +550,12 @@ static bool close_all(type_batch *batch) {
     return closed || mi_refuse_memory(batch->refusal, byte_size);
 }
 
+// So that inline functions know type and storage without asking.
+static void cache_id(const mica_schema *schema, const mi_type *type, mica_type *descriptor) {
+    const uint64_t pool_bit = type->in_pool ? MICA_HEAD_POOL_BIT : 0;
+    mi_store_cache(&descriptor->cache, (uint64_t)schema->serial << 32 | pool_bit | type->info.id);
+}
+
 static void publish_all(const type_batch *batch) {
     mica_schema *schema = batch->schema;
     for (uint32_t i = 0; i < batch->drafts.count; i++) {
@@ -504,8 +566,7 @@ static void publish_all(const type_batch *batch) {
     mi_store_count(&schema->revision, schema->revision + 1);
     mi_store_count(&schema->count, schema->count + batch->drafts.count);
     for (uint32_t i = 0; i < batch->drafts.count; i++) {
-        const draft current = batch->drafts.data[i];
-        mi_store_cache(&current.descriptor->cache, (uint64_t)schema->serial << 32 | current.type->info.id);
+        cache_id(schema, batch->drafts.data[i].type, batch->drafts.data[i].descriptor);
     }
 }
 
@@ -532,19 +593,20 @@ static mica_component register_new(mica_schema *schema, mica_type *descriptor, m
 }
 
 static mica_component register_locked(mica_schema *schema, mica_type *descriptor, mi_refusal *refusal) {
-    if (!check_name(descriptor, refusal)) {
+    mica_type declared;
+    if (!declare(descriptor, &declared, refusal)) {
         return 0;
     }
     const type_batch batch = {.schema = schema, .refusal = refusal};
-    const mica_component id = find_name(&batch, descriptor->name, strlen(descriptor->name));
+    const mica_component id = find_name(&batch, declared.name, strlen(declared.name));
     if (id == 0) {
         return register_new(schema, descriptor, refusal);
     }
     mi_type *type = mi_schema_type_at(schema, id);
-    if (!agrees(&batch, type, descriptor) || !adopt_text(&batch, type, descriptor)) {
+    if (!agrees(&batch, type, &declared) || !adopt_text(&batch, type, &declared)) {
         return 0;
     }
-    mi_store_cache(&descriptor->cache, (uint64_t)schema->serial << 32 | id);
+    cache_id(schema, type, descriptor);
     return id;
 }
 
@@ -564,6 +626,29 @@ mica_component mica_schema_register(mica_schema *schema, mica_type *type) {
     mi_lock_give(&schema->lock);
     if (id == 0) {
         mi_refusal_raise(&refusal, &schema->log, "mica_schema_register");
+    }
+    return id;
+}
+
+mica_component mica_schema_register_named(mica_schema *schema, const mica_type *type, const char *name,
+                                          const mica_traits *traits) {
+    if (schema == NULL || type == NULL || name == NULL) {
+        mi_fail(schema != NULL ? &schema->log : NULL, MICA_INVALID, "mica_schema_register_named", "no {} is given",
+                MI_TEXT(schema == NULL ? "schema"
+                        : type == NULL ? "type"
+                                       : "name"));
+        return 0;
+    }
+    mica_type named = {.name = name, .same_as = type, .same_traits = traits == NULL};
+    if (traits != NULL) {
+        named.traits = *traits;
+    }
+    mi_refusal refusal = {0};
+    mi_lock_take(&schema->lock);
+    const mica_component id = register_locked(schema, &named, &refusal);
+    mi_lock_give(&schema->lock);
+    if (id == 0) {
+        mi_refusal_raise(&refusal, &schema->log, "mica_schema_register_named");
     }
     return id;
 }
