@@ -14,9 +14,9 @@ typedef struct mi_masks {
     uint32_t word_count; // words of a mask
 } mi_masks;
 
-// Gives masks room for `pool_count` bits; false: out of memory. O(pages) when a word is added.
+// Gives masks room for `pool_count` bits; false: out of memory, and nothing has changed. O(pages) when a word is added.
 bool mi_masks_widen(mi_masks *masks, mi_heap *heap, uint32_t pool_count);
-// Makes sure of the page of an entity; false: out of memory.
+// Makes sure of the page of an entity; false: out of memory. There is a bit at least.
 bool mi_masks_open(mi_masks *masks, mi_heap *heap, uint32_t entity_index);
 void mi_masks_free(mi_masks *masks, mi_heap *heap);
 // Empties all masks and gives their pages back; the width stays.

@@ -6,7 +6,8 @@
 //             reserved generation whose index is the position of the tombstone made before it.
 //   pages     values by position, 1 << page_shift a page. Those of a packed pool are parts of one piece that moves when
 //             it grows; those of a paged pool are pieces of their own that never move. A tag has none.
-//   versions  of the last write, a page each.
+//   versions  of the last write, a page each. A page that takes over a value takes over the stamp of the page that the
+//             value comes from, if that is later.
 //
 // An element is put in steps, so that a failure leaves nothing behind: the pool is opened for it (memory made sure of),
 // its value is made at mi_pool_next, then it is published. A pool knows nothing of masks and groups: those of a store's
@@ -45,8 +46,9 @@ typedef struct mi_pool {
     uint32_t *sparse_live;   // elements by page of `sparse`
     uint32_t page_capacity;  // of `pages` and `versions`
     const mi_type *type;
-    struct mi_group *owner;             // the group that keeps its members in front, NULL: none
-    MI_ARRAY(struct mi_group *) groups; // all groups that its elements decide about, the owner included
+    struct mi_group *owner; // the group that keeps its members in front, NULL: none
+    MI_ARRAY(struct mi_group *)
+    groups; // all groups that its elements decide about, the owner included; memory of pools
 } mi_pool;
 
 // Where a packed pool's values lay before they moved, and how to find them now. `byte_size` 0: nothing moved.
@@ -69,8 +71,10 @@ void mi_pool_destroy(mi_pool *pool, mi_heap *heap, const mica_allocator *values)
 
 // Makes room for `extra` more elements behind the last position. False: out of memory, and nothing has changed.
 bool mi_pool_reserve(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t extra, mi_pool_moved *moved);
-// Makes sure of the page of `sparse` that an entity of this index needs.
-bool mi_pool_open_index(mi_pool *pool, mi_heap *heap, uint32_t entity_index);
+// Makes sure of the page of `sparse` that an entity of this index needs; false: out of memory. The second is for a page
+// that is not there, by its number.
+static inline bool mi_pool_open_index(mi_pool *pool, mi_heap *heap, uint32_t entity_index);
+bool mi_pool_open_page(mi_pool *pool, mi_heap *heap, uint32_t page);
 // Gives the page back if it is empty: what was opened is not to be published.
 void mi_pool_close_index(mi_pool *pool, mi_heap *heap, uint32_t entity_index);
 
@@ -84,32 +88,34 @@ static inline bool mi_pool_has_room(const mi_pool *pool) {
            (pool->count < pool->capacity && (pool->size == 0 || pool->count < pool->value_capacity));
 }
 // Publishes the element at mi_pool_next, whose value is made. Room and page are there.
-void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version);
+static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version);
+// Takes the position at mi_pool_next of a stable pool into use.
+uint32_t mi_pool_claim(mi_pool *pool);
 // Publishes `count` elements from position pool->count on, past all tombstones; their values are made.
 void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t count, uint64_t version);
 // Takes the element at `position` out; its value is raw memory by now. The last element moves into the hole, or the
-// position becomes a tombstone.
-void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position, uint64_t version);
+// position becomes a tombstone. A stable pool starts again at position 0 when its last element goes.
+void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position);
 // Swaps two live elements with their values. Cannot fail: moves by way of `spare`, raw memory for one value.
 void mi_pool_swap(mi_pool *pool, const mica_allocator *values, uint32_t a, uint32_t b, void *spare);
-// Destructs all values and takes all elements out.
+// Destructs all values and takes all elements out; room for values and handles stays.
 void mi_pool_clear(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
 
 // Closes the tombstones' gaps: the elements move up and keep their order. O(positions).
-void mi_pool_compact(mi_pool *pool, const mica_allocator *values, uint64_t version);
-// Gives back what is reserved and not used.
-void mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
+void mi_pool_compact(mi_pool *pool, const mica_allocator *values);
+// Gives back what is reserved and not used. False: out of memory; what could not be given back stays reserved.
+bool mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
 // Brings the elements at [first, first + count) into the order that `order` gives: the element that stands at
 // first + order[i] comes to first + i. `order` is a permutation and is used up. No tombstones are among them. `spare`
-// is raw memory for one value.
+// is raw memory for one value. O(count).
 void mi_pool_permute(mi_pool *pool, const mica_allocator *values, uint32_t first, uint32_t count, uint32_t *order,
-                     void *spare, uint64_t version);
+                     void *spare);
 
-// Bytes that the pool holds, and what is wrong with it, or NULL. O(elements).
+// Bytes that the pool holds, and what is wrong with it, or NULL. O(elements + slots of the pages of `sparse`).
 size_t mi_pool_byte_size(const mi_pool *pool);
 const char *mi_pool_validate(const mi_pool *pool);
 
-// The position of the element whose value stands at `address`; MI_POSITION_NONE: none does. O(pages) if paged.
+// The position of the element in whose value `address` points; MI_POSITION_NONE: none. O(pages) if paged.
 uint32_t mi_pool_position_of(const mi_pool *pool, const void *address);
 
 // The position of an entity; MI_POSITION_NONE: it is not in the pool (or not alive).
@@ -140,9 +146,39 @@ static inline void mi_pool_mark(mi_pool *pool, uint32_t position, uint64_t versi
         *stamp = version;
     }
 }
+// Stamps the page of a position that takes over a value stamped `version` elsewhere.
+static inline void mi_pool_mark_since(mi_pool *pool, uint32_t position, uint64_t version) {
+    uint64_t *stamp = &pool->versions[position >> pool->page_shift];
+    if (*stamp < version) {
+        *stamp = version;
+    }
+}
 static inline bool mi_pool_is_live(const mi_pool *pool, uint32_t position) {
     return pool->dead_count == 0 || mi_bit_get(pool->live, UINT32_MAX, position);
 }
 static inline uint32_t mi_pool_live_count(const mi_pool *pool) {
     return pool->count - pool->dead_count;
+}
+
+// What the slot of an entity in `sparse` holds while it stands at `position`.
+static inline uint64_t mi_pool_slot(mica_entity entity, uint32_t position) {
+    return (uint64_t)mica_entity_generation(entity) << 32 | position;
+}
+
+static inline bool mi_pool_open_index(mi_pool *pool, mi_heap *heap, uint32_t entity_index) {
+    const uint32_t page = entity_index >> MI_SPARSE_SHIFT;
+    return MICA_LIKELY(page < pool->sparse_count && pool->sparse[page] != NULL) || mi_pool_open_page(pool, heap, page);
+}
+
+static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version) {
+    MI_ASSERT(mi_pool_has_room(pool) && !mi_pool_has(pool, entity));
+    const uint32_t position = MICA_UNLIKELY(pool->live != NULL) ? mi_pool_claim(pool) : pool->count++;
+    const uint32_t index = mica_entity_index(entity);
+    pool->sparse[index >> MI_SPARSE_SHIFT][index & (MI_SPARSE_SIZE - 1)] = mi_pool_slot(entity, position);
+    pool->sparse_live[index >> MI_SPARSE_SHIFT]++;
+    pool->entities[position] = entity;
+    pool->structure++;
+    if (pool->size != 0) {
+        mi_pool_mark(pool, position, version);
+    }
 }

@@ -181,11 +181,7 @@ void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_co
     const uint32_t size = type->info.size;
     uint8_t *to = (uint8_t *)to_column + (size_t)to_row * size;
     uint8_t *from = (uint8_t *)from_column + (size_t)from_row * size;
-    if (type->info.hooks.move != NULL) {
-        mi_value_move(type, &store->values, to, from, 1);
-    } else {
-        mi_value_copy_bytes(to, from, size);
-    }
+    mi_value_move_one(type, &store->values, to, from);
     // The value may have changed as lately as anything in the column that it comes from.
     mi_column_mark_since(to_column, mi_column_head_of(from_column)->version);
 }

@@ -55,6 +55,15 @@ static inline void mi_value_move(const mi_type *type, const mica_allocator *allo
     memcpy(to, from, (size_t)type->info.size * count);
 }
 
+// One value, the common sizes without a call.
+static inline void mi_value_move_one(const mi_type *type, const mica_allocator *allocator, void *to, void *from) {
+    if (type->info.hooks.move != NULL) {
+        mi_value_move(type, allocator, to, from, 1);
+    } else {
+        mi_value_copy_bytes(to, from, type->info.size);
+    }
+}
+
 // False: the hook could not. A move-only type must not come here.
 static inline bool mi_value_copy(const mi_type *type, const mica_allocator *allocator, void *to, const void *from,
                                  uint32_t count) {
