@@ -52,7 +52,7 @@ static inline void mi_store_take_element(mi_store *store, mi_pool *pool, mica_en
     if (MICA_UNLIKELY(pool->type->has_destruct || pool->type->info.toggle)) {
         mi_store_end_element(store, pool, entity, position);
     }
-    mi_pool_take_out(pool, store->heap, &store->values, position, store->version);
+    mi_pool_take_out(pool, store->heap, &store->values, position);
 }
 
 // The steps for an entity that changes in one pool alone.
