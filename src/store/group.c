@@ -21,10 +21,7 @@ static bool matches(const mi_store *store, const mi_group *group, const uint64_t
 static void bring(mi_store *store, const mi_group *group, mica_entity entity, uint32_t position) {
     for (uint32_t i = 0; i < group->owned_count; i++) {
         mi_pool *pool = group->owned[i];
-        const uint32_t from = mi_pool_find(pool, entity);
-        if (from != position) {
-            mi_pool_swap(pool, &store->values, from, position, store->spare);
-        }
+        mi_pool_swap(pool, &store->values, mi_pool_find(pool, entity), position, store->spare);
     }
 }
 

@@ -5,6 +5,7 @@
 // tables never changes, since names do not.
 #include "store/store.h"
 
+#include "base/sort.h"
 #include "store/chunks.h"
 
 #include <mica/world.h>
@@ -192,26 +193,9 @@ static int compare_tables(const mi_store *store, const mi_table *a, const mi_tab
     return (a->component_count > b->component_count) - (a->component_count < b->component_count);
 }
 
-// Merges the ascending runs [0, middle) and [middle, count) of `from` into `to`.
-static void merge_runs(const mi_store *store, mi_table *const *from, uint32_t middle, uint32_t count, mi_table **to) {
-    uint32_t left = 0;
-    uint32_t right = middle;
-    for (uint32_t i = 0; i < count; i++) {
-        const bool take_left = left < middle && (right >= count || compare_tables(store, from[left], from[right]) <= 0);
-        to[i] = take_left ? from[left++] : from[right++];
-    }
-}
-
-// Sorts `tables` by merging runs of growing length; `spare` has room for as many.
-static void sort_tables(const mi_store *store, mi_table **tables, mi_table **spare, uint32_t count) {
-    for (uint32_t width = 1; width < count; width *= 2) {
-        for (uint32_t first = 0; first < count; first += 2 * width) {
-            const uint32_t rest = count - first;
-            merge_runs(store, tables + first, width < rest ? width : rest, 2 * width < rest ? 2 * width : rest,
-                       spare + first);
-        }
-        memcpy(tables, spare, count * sizeof(mi_table *));
-    }
+static int compare_ids(const void *context, uint32_t a, uint32_t b) {
+    const mi_store *store = context;
+    return compare_tables(store, store->tables.data[a], store->tables.data[b]);
 }
 
 bool mi_store_order(mi_store *store) {
@@ -219,19 +203,21 @@ bool mi_store_order(mi_store *store) {
     if (store->sorted_count == count) {
         return true;
     }
-    const size_t spare_size = count * sizeof(mi_table *);
-    mi_table **spare = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, spare_size, _Alignof(max_align_t));
-    if (spare == NULL) {
+    const size_t byte_size = (size_t)2 * count * sizeof(uint32_t);
+    uint32_t *ids = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, byte_size, sizeof(uint32_t));
+    if (ids == NULL) {
         store->failure = MICA_OUT_OF_MEMORY;
         return false;
     }
-    sort_tables(store, store->ordered.data + store->sorted_count, spare, count - store->sorted_count);
-    merge_runs(store, store->ordered.data, store->sorted_count, count, spare);
-    memcpy(store->ordered.data, spare, spare_size);
-    mi_heap_release(store->heap, MICA_MEMORY_TABLES, spare, spare_size, _Alignof(max_align_t));
     for (uint32_t i = 0; i < count; i++) {
+        ids[i] = store->ordered.data[i]->id;
+    }
+    mi_sort(ids, ids + count, count, compare_ids, store);
+    for (uint32_t i = 0; i < count; i++) {
+        store->ordered.data[i] = store->tables.data[ids[i]];
         store->ordered.data[i]->rank = i;
     }
+    mi_heap_release(store->heap, MICA_MEMORY_TABLES, ids, byte_size, sizeof(uint32_t));
     store->sorted_count = count;
     return true;
 }
