@@ -138,11 +138,20 @@ constexpr mica_type mica_type_make(const char *name, const char *fields, uint32_
                                    mica_type_kind kind, mica_traits traits = mica_traits()) {
     return mica_type{name, fields, size, align, kind, traits, 0};
 }
+constexpr mica_type mica_type_make_named(const char *name, const mica_type *same_as, bool same_traits,
+                                         mica_traits traits = mica_traits()) {
+    return mica_type{name, nullptr, 0, 0, MICA_KIND_STRUCT, traits, 0, same_as, same_traits};
+}
 #define MICA_DESCRIPTOR_(T, NAME, TEXT, SIZE, ALIGN, KIND) \
     static MICA_UNUSED mica_type mica_type_##T = mica_type_make(NAME, TEXT, SIZE, ALIGN, KIND)
 #define MICA_DESCRIPTOR_WITH_(T, NAME, TEXT, SIZE, ALIGN, KIND, TRAITS) \
     static MICA_UNUSED mica_type mica_type_##T =                        \
         mica_type_make(NAME, TEXT, SIZE, ALIGN, KIND, __extension__ mica_traits{MICA_EXPAND_(MICA_UNWRAP_ TRAITS)})
+#define MICA_DESCRIPTOR_SAME_(T, NAME, SAME) \
+    static MICA_UNUSED mica_type mica_type_##T = mica_type_make_named(NAME, &mica_type_##SAME, true)
+#define MICA_DESCRIPTOR_SAME_WITH_(T, NAME, SAME, TRAITS)              \
+    static MICA_UNUSED mica_type mica_type_##T = mica_type_make_named( \
+        NAME, &mica_type_##SAME, false, __extension__ mica_traits{MICA_EXPAND_(MICA_UNWRAP_ TRAITS)})
 #else
 #define MICA_DESCRIPTOR_(T, NAME, TEXT, SIZE, ALIGN, KIND) \
     static MICA_UNUSED mica_type mica_type_##T = {         \
@@ -154,6 +163,11 @@ constexpr mica_type mica_type_make(const char *name, const char *fields, uint32_
                                                   .align = ALIGN,       \
                                                   .kind = KIND,         \
                                                   .traits = {MICA_EXPAND_(MICA_UNWRAP_ TRAITS)}}
+#define MICA_DESCRIPTOR_SAME_(T, NAME, SAME) \
+    static MICA_UNUSED mica_type mica_type_##T = {.name = NAME, .same_as = &mica_type_##SAME, .same_traits = true}
+#define MICA_DESCRIPTOR_SAME_WITH_(T, NAME, SAME, TRAITS) \
+    static MICA_UNUSED mica_type mica_type_##T = {        \
+        .name = NAME, .traits = {MICA_EXPAND_(MICA_UNWRAP_ TRAITS)}, .same_as = &mica_type_##SAME}
 #endif
 
 /// Declares the C struct `T` and its descriptor, with its fields known by name:
@@ -204,6 +218,19 @@ constexpr mica_type mica_type_make(const char *name, const char *fields, uint32_
 #define MICA_ENUM(T, ...)         \
     typedef enum T __VA_ARGS__ T; \
     MICA_DESCRIPTOR_(T, #T, MICA_TEXT(__VA_ARGS__), (uint32_t)sizeof(T), (uint32_t)MICA_ALIGNOF(T), MICA_KIND_ENUM)
+
+/// Declares a further component of a C type that is one already: `MICA_NAMED(Home, Position);`. The C type `T` is
+/// another name for `SAME`; the component is independent of that one and has its fields, hooks and traits. For tags
+/// there is `MICA_TAG`, for names that come up at run time `mica_schema_register_named`.
+#define MICA_NAMED(T, SAME) \
+    typedef SAME T;         \
+    MICA_DESCRIPTOR_SAME_(T, #T, SAME)
+
+/// As `MICA_NAMED`, with traits of its own in parentheses: `MICA_NAMED_WITH(Home, Position, (.storage = MICA_POOL));`
+/// The hooks are those of `SAME` if none are given.
+#define MICA_NAMED_WITH(T, SAME, TRAITS) \
+    typedef SAME T;                      \
+    MICA_DESCRIPTOR_SAME_WITH_(T, #T, SAME, TRAITS)
 
 /// The descriptor of a declared type: a `mica_type *`, also good in static initialisers.
 #define mica_type_of(T) (&mica_type_##T)

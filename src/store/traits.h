@@ -5,10 +5,11 @@
 
 #include "store/refusal.h"
 
-// Where types live that do not ask for a storage. Programs get tables; a build for tests may choose otherwise.
+// Where types live that do not ask for a storage: in tables, unless a build for tests defines otherwise, so that its
+// suite shows whether storage shows.
 #define MI_DEFAULT_TABLE 0
 #define MI_DEFAULT_POOL 1
-#define MI_DEFAULT_MIXED 2 // half of the types in pools, by their names
+#define MI_DEFAULT_MIXED 2 // about half of the types in pools, by their names
 #if !defined(MI_DEFAULT_STORAGE)
 #define MI_DEFAULT_STORAGE MI_DEFAULT_TABLE
 #endif
