@@ -464,6 +464,10 @@ static bool schema_enumerators(sweep *s) {
 static bool schema_register(sweep *s) {
     return mica_schema_register(mica_world_schema(s->w.world), mica_type_of(Fresh)) != 0;
 }
+static bool schema_register_named(sweep *s) {
+    mica_schema *schema = mica_world_schema(s->w.world);
+    return mica_schema_register_named(schema, mica_type_of(Fresh), "Fresher", NULL) != 0;
+}
 static bool set_name(sweep *s) {
     return mica_set_name(s->w.world, s->plain, "plain") == MICA_OK;
 }
@@ -588,6 +592,7 @@ static const sweep_operation operations[] = {
     {"mica_schema_enumerators", schema_enumerators, NULL, false},
     {"mica_schema_fields", schema_fields, NULL, false},
     {"mica_schema_register", schema_register, NULL, false},
+    {"mica_schema_register_named", schema_register_named, NULL, false},
     {"mica_set_name", set_name, NULL, false},
     {"mica_set_name", set_name_again, NULL, false},
     {"mica_slot_map_create", slot_map_create, NULL, false},

@@ -16,6 +16,11 @@ MICA_STRUCT(Velocity, { float x, y, z; });
 MICA_STRUCT(Target, { mica_entity who; });
 MICA_TAG(Frozen);
 MICA_ENUM(Phase, {WAXING, FULL, WANING});
+MICA_NAMED(Home, Position);
+MICA_NAMED_WITH(Goal, Home, (.storage = MICA_TABLE, .toggle = true));
+MICA_STRUCT_WITH(Contact, (.storage = MICA_POOL, .layout = MICA_PAGED, .page_size = 64, .always_dirty = true),
+                 { float depth; });
+MICA_NAMED(Touch, Contact);
 
 int make_world(void **state) {
     *state = mica_world_create(nullptr);
@@ -69,6 +74,32 @@ void add_refuses_a_second_one(void **state) {
     assert_true(mica_get(world, ship, Position)->x == 1);
     assert_int_equal(mica_remove(world, ship, Frozen), MICA_OK);
     assert_false(mica_has(world, ship, Frozen));
+}
+
+void one_c_type_is_several_components(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity cat = mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Home, {4, 5, 6}));
+    assert_int_equal(mica_set(world, cat, Goal, {7, 8, 9}), MICA_OK);
+    assert_true(mica_get(world, cat, Position)->x == 1);
+    const Position *home = mica_get(world, cat, Home);
+    assert_non_null(home);
+    assert_true(home->x == 4);
+    assert_true(mica_get(world, cat, Goal)->x == 7);
+    assert_int_equal(mica_remove(world, cat, Home), MICA_OK);
+    assert_null(mica_get(world, cat, Home));
+    assert_true(mica_get(world, cat, Position)->x == 1 && mica_get(world, cat, Goal)->z == 9);
+}
+
+void traits_are_written_in_their_order(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_schema *schema = mica_world_schema(world);
+    const mica_component_info *goal = mica_schema_info(schema, mica_register(world, Goal));
+    assert_true(goal->storage == MICA_TABLE && goal->toggle && goal->size == sizeof(Position));
+    const mica_component_info *touch = mica_schema_info(schema, mica_register(world, Touch));
+    assert_string_equal(touch->name, "Touch");
+    assert_true(touch->storage == MICA_POOL && touch->layout == MICA_PAGED && touch->page_size == 64);
+    assert_true(touch->always_dirty && !touch->toggle && touch->size == sizeof(Contact));
+    assert_int_equal(mica_schema_find(schema, "Contact"), 0);
 }
 
 void a_walk_writes_what_it_matches(void **state) {
@@ -157,6 +188,8 @@ int main() {
         cmocka_unit_test_setup_teardown(spawned_values_are_read_back, make_world, end_world),
         cmocka_unit_test_setup_teardown(set_adds_and_replaces, make_world, end_world),
         cmocka_unit_test_setup_teardown(add_refuses_a_second_one, make_world, end_world),
+        cmocka_unit_test_setup_teardown(one_c_type_is_several_components, make_world, end_world),
+        cmocka_unit_test_setup_teardown(traits_are_written_in_their_order, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_writes_what_it_matches, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_by_rows_may_destroy_through_commands, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_left_early_unlocks, make_world, end_world),
