@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "store/chunks.h"
+#include "store/pools.h"
 
 #include <mica/world.h>
 
@@ -69,6 +70,7 @@ void mi_store_free(mi_store *store) {
             mi_table_destroy(store->heap, store->tables.data[id]);
         }
     }
+    mi_store_free_pools(store);
     mi_heap *heap = store->heap;
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->tables);
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->ordered);
