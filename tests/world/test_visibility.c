@@ -1,1 +1,431 @@
-int main(void) { return 0; }
+// Disabled entities, disabled components, killed entities: the verbs, what they refuse, what ends a mark, recording,
+// and what queries leave out.
+#include "world_fixture.h"
+
+// A type of each kind that can be disabled, in either storage.
+MICA_STRUCT_WITH(Shield, (.storage = MICA_TABLE, .toggle = true), { int32_t now; });
+MICA_TAG_WITH(Hostile, (.storage = MICA_TABLE, .toggle = true));
+MICA_STRUCT_WITH(Glow, (.storage = MICA_POOL, .toggle = true), { int32_t now; });
+MICA_TAG_WITH(Noisy, (.storage = MICA_POOL, .toggle = true));
+
+enum { TOGGLE_COUNT = 4 };
+static mica_type *const toggle_types[TOGGLE_COUNT] = {mica_type_of(Shield), mica_type_of(Hostile), mica_type_of(Glow),
+                                                      mica_type_of(Noisy)};
+
+// An entity with Health and all types that can be disabled.
+static mica_entity spawn_toggles(mica_world *world, int32_t number) {
+    const mica_entity entity = mica_spawn(world, mica_value_of(Health, {number}), mica_value_of(Shield, {number}),
+                                          mica_tag(Hostile), mica_value_of(Glow, {number}), mica_tag(Noisy));
+    assert_false(mica_entity_is_null(entity));
+    return entity;
+}
+
+// Entities
+
+static void a_disabled_entity_is_alive_and_keeps_what_it_has(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {5}), mica_tag(Frozen));
+    const mica_entity bare = mica_create(w.world);
+    assert_true(mica_is_enabled(w.world, entity));
+    assert_int_equal(mica_disable(w.world, entity), MICA_OK);
+    assert_int_equal(mica_disable(w.world, bare), MICA_OK);
+    assert_int_equal(mica_disable(w.world, entity), MICA_OK);
+    assert_false(mica_is_enabled(w.world, entity));
+    assert_false(mica_is_enabled(w.world, bare));
+    assert_true(mica_alive(w.world, entity));
+    assert_int_equal(mica_world_entity_count(w.world), 2);
+    assert_true(mica_has(w.world, entity, Frozen));
+    assert_int_equal(mica_get(w.world, entity, Health)->now, 5);
+    assert_int_equal(mica_set(w.world, entity, Position, {1, 2, 3}), MICA_OK);
+    assert_false(mica_is_enabled(w.world, entity));
+    assert_valid(w.world);
+    assert_int_equal(mica_enable(w.world, entity), MICA_OK);
+    assert_int_equal(mica_enable(w.world, entity), MICA_OK);
+    assert_true(mica_is_enabled(w.world, entity));
+    assert_false(mica_is_enabled(w.world, bare));
+    watched_end(&w);
+}
+
+static void who_is_not_alive_is_refused(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_component shield = mica_register(w.world, Shield);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Shield, {1}));
+    assert_int_equal(mica_destroy(w.world, entity), MICA_OK);
+    const mica_entity handles[] = {entity, MICA_NULL, mica_entity_make(1, MICA_GENERATION_MAX)};
+    for (int32_t i = 0; i < 3; i++) {
+        assert_int_equal(mica_disable(w.world, handles[i]), MICA_STALE);
+        assert_said("mica_entity_enable");
+        assert_int_equal(mica_enable(w.world, handles[i]), MICA_STALE);
+        assert_int_equal(mica_entity_enable_component(w.world, handles[i], shield, false), MICA_STALE);
+        assert_said("mica_entity_enable_component");
+        assert_int_equal(mica_kill(w.world, handles[i]), MICA_STALE);
+        assert_said("mica_entity_kill");
+        assert_false(mica_is_enabled(w.world, handles[i]));
+        assert_false(mica_is_component_enabled(w.world, handles[i], Shield));
+        assert_false(mica_is_killed(w.world, handles[i]));
+    }
+    assert_int_equal(mica_entity_enable(NULL, entity, false), MICA_INVALID);
+    assert_int_equal(mica_entity_enable_component(NULL, entity, shield, false), MICA_INVALID);
+    assert_int_equal(mica_entity_kill(NULL, entity), MICA_INVALID);
+    assert_int_equal(mica_world_refresh(NULL), -1);
+    assert_false(mica_entity_enabled(NULL, entity));
+    assert_false(mica_entity_component_enabled(NULL, entity, shield));
+    assert_false(mica_entity_killed(NULL, entity));
+    watched_end(&w);
+}
+
+static void an_open_walk_locks_all_of_it(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Shield, {1}));
+    mica_each (mica_query_of(w.world, mica_read(Shield)), it) {
+        assert_int_equal(mica_disable(w.world, entity), MICA_LOCKED);
+        assert_int_equal(mica_disable_component(w.world, entity, Shield), MICA_LOCKED);
+        assert_int_equal(mica_kill(w.world, entity), MICA_LOCKED);
+        assert_int_equal(mica_refresh(w.world), -1);
+        assert_int_equal(mica_last_result(), MICA_LOCKED);
+        assert_said("mica_world_refresh");
+    }
+    assert_true(mica_is_enabled(w.world, entity));
+    assert_true(mica_is_component_enabled(w.world, entity, Shield));
+    assert_false(mica_is_killed(w.world, entity));
+    watched_end(&w);
+}
+
+// Components
+
+static void a_disabled_component_is_there_and_keeps_its_value(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = spawn_toggles(w.world, 3);
+    const mica_entity other = spawn_toggles(w.world, 4);
+    for (int32_t i = 0; i < TOGGLE_COUNT; i++) {
+        const mica_component id = mica_world_component(w.world, toggle_types[i]);
+        assert_true(mica_entity_component_enabled(w.world, entity, id));
+        assert_int_equal(mica_entity_enable_component(w.world, entity, id, false), MICA_OK);
+        assert_int_equal(mica_entity_enable_component(w.world, entity, id, false), MICA_OK);
+        assert_false(mica_entity_component_enabled(w.world, entity, id));
+        assert_true(mica_entity_component_enabled(w.world, other, id));
+        assert_true(mica_entity_has(w.world, entity, id));
+        assert_valid(w.world);
+    }
+    assert_true(mica_is_enabled(w.world, entity));
+    assert_int_equal(mica_get(w.world, entity, Shield)->now, 3);
+    assert_int_equal(mica_set(w.world, entity, Glow, {9}), MICA_OK); // replacing a value enables nothing
+    assert_int_equal(mica_get(w.world, entity, Glow)->now, 9);
+    assert_false(mica_is_component_enabled(w.world, entity, Glow));
+    assert_int_equal(mica_enable_component(w.world, entity, Glow), MICA_OK);
+    assert_true(mica_is_component_enabled(w.world, entity, Glow));
+    assert_false(mica_is_component_enabled(w.world, entity, Shield));
+    watched_end(&w);
+}
+
+static void only_what_can_be_disabled_and_is_there_is(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    assert_int_equal(mica_disable_component(w.world, entity, Health), MICA_INVALID);
+    assert_said("Health has no trait toggle");
+    assert_int_equal(mica_disable_component(w.world, entity, Shield), MICA_ABSENT);
+    assert_said("does not have Shield");
+    assert_int_equal(mica_enable_component(w.world, entity, Glow), MICA_ABSENT);
+    assert_said("does not have Glow");
+    assert_int_equal(mica_entity_enable_component(w.world, entity, 5000, false), MICA_UNKNOWN);
+    assert_said("5000");
+    assert_int_equal(mica_entity_enable_component(w.world, entity, 0, false), MICA_UNKNOWN);
+    assert_true(mica_is_component_enabled(w.world, entity, Health));
+    assert_false(mica_is_component_enabled(w.world, entity, Shield));
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void a_component_that_is_removed_and_added_is_enabled(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = spawn_toggles(w.world, 1);
+    for (int32_t i = 0; i < TOGGLE_COUNT; i++) {
+        const mica_component id = mica_world_component(w.world, toggle_types[i]);
+        assert_int_equal(mica_entity_enable_component(w.world, entity, id, false), MICA_OK);
+        assert_int_equal(mica_entity_remove(w.world, entity, id), MICA_OK);
+        assert_valid(w.world);
+        assert_int_equal(mica_entity_add(w.world, entity, id, NULL), MICA_OK);
+        assert_true(mica_entity_component_enabled(w.world, entity, id));
+    }
+    watched_end(&w);
+}
+
+static void other_components_come_and_go_beside_a_disabled_one(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = spawn_toggles(w.world, 1);
+    for (int32_t i = 0; i < TOGGLE_COUNT; i++) {
+        assert_int_equal(
+            mica_entity_enable_component(w.world, entity, mica_world_component(w.world, toggle_types[i]), false),
+            MICA_OK);
+    }
+    assert_int_equal(mica_add(w.world, entity, Frozen), MICA_OK);
+    assert_int_equal(mica_remove(w.world, entity, Health), MICA_OK);
+    assert_int_equal(mica_remove(w.world, entity, Hostile), MICA_OK);
+    assert_int_equal(mica_remove(w.world, entity, Noisy), MICA_OK);
+    assert_false(mica_is_component_enabled(w.world, entity, Shield));
+    assert_false(mica_is_component_enabled(w.world, entity, Glow));
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+// What ends marks
+
+static void a_slots_next_entity_is_not_marked(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity first = spawn_toggles(w.world, 1);
+    for (int32_t i = 0; i < TOGGLE_COUNT; i++) {
+        assert_int_equal(
+            mica_entity_enable_component(w.world, first, mica_world_component(w.world, toggle_types[i]), false),
+            MICA_OK);
+    }
+    assert_int_equal(mica_disable(w.world, first), MICA_OK);
+    assert_int_equal(mica_kill(w.world, first), MICA_OK);
+    assert_int_equal(mica_destroy(w.world, first), MICA_OK);
+    assert_valid(w.world);
+    const mica_entity next = spawn_toggles(w.world, 2);
+    assert_int_equal(mica_entity_index(next), mica_entity_index(first));
+    assert_true(mica_is_enabled(w.world, next));
+    assert_false(mica_is_killed(w.world, next));
+    for (int32_t i = 0; i < TOGGLE_COUNT; i++) {
+        assert_true(mica_entity_component_enabled(w.world, next, mica_world_component(w.world, toggle_types[i])));
+    }
+    assert_int_equal(mica_refresh(w.world), 0);
+    assert_true(mica_alive(w.world, next));
+    watched_end(&w);
+}
+
+static void clearing_the_world_takes_all_marks_away(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    for (int32_t i = 0; i < 100; i++) {
+        const mica_entity entity = spawn_toggles(w.world, i);
+        assert_int_equal(i % 2 == 0 ? mica_disable(w.world, entity) : mica_kill(w.world, entity), MICA_OK);
+        assert_int_equal(mica_disable_component(w.world, entity, Shield), MICA_OK);
+        assert_int_equal(mica_disable_component(w.world, entity, Glow), MICA_OK);
+    }
+    assert_int_equal(mica_world_clear(w.world), MICA_OK);
+    assert_valid(w.world);
+    assert_int_equal(mica_refresh(w.world), 0);
+    const mica_entity entity = spawn_toggles(w.world, 1);
+    assert_true(mica_is_enabled(w.world, entity));
+    assert_true(mica_is_component_enabled(w.world, entity, Shield));
+    assert_true(mica_is_component_enabled(w.world, entity, Glow));
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void a_clone_is_disabled_as_its_source_and_not_killed(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity source = spawn_toggles(w.world, 1);
+    assert_int_equal(mica_disable(w.world, source), MICA_OK);
+    assert_int_equal(mica_kill(w.world, source), MICA_OK);
+    assert_int_equal(mica_disable_component(w.world, source, Shield), MICA_OK);
+    assert_int_equal(mica_disable_component(w.world, source, Noisy), MICA_OK);
+    const mica_entity clone = mica_clone(w.world, source);
+    assert_false(mica_is_enabled(w.world, clone));
+    assert_false(mica_is_killed(w.world, clone));
+    assert_false(mica_is_component_enabled(w.world, clone, Shield));
+    assert_true(mica_is_component_enabled(w.world, clone, Hostile));
+    assert_true(mica_is_component_enabled(w.world, clone, Glow));
+    assert_false(mica_is_component_enabled(w.world, clone, Noisy));
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void a_clone_without_memory_for_its_marks_is_not_made(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    // The last entity of a page of marks; its clone is the first one of the next.
+    enum { COUNT = (1 << 15) - 1 };
+    assert_int_equal(mica_spawn_many(w.world, COUNT, NULL, mica_column_of(Health, NULL)), MICA_OK);
+    const mica_entity source = mica_entity_make(COUNT, 0);
+    assert_true(mica_alive(w.world, source));
+    assert_int_equal(mica_set(w.world, source, Shield, {1}), MICA_OK);
+    assert_int_equal(mica_disable(w.world, source), MICA_OK);
+    assert_int_equal(mica_disable_component(w.world, source, Shield), MICA_OK);
+    mica_entity clone = MICA_NULL;
+    uint64_t failures = 0;
+    for (uint64_t n = 1;; n++) {
+        test_allocator_fail_at(&w.allocator, n);
+        clone = mica_clone(w.world, source);
+        if (!test_allocator_fail_stop(&w.allocator)) {
+            break;
+        }
+        failures++;
+        assert_null_entity(clone);
+        assert_int_equal(mica_last_result(), MICA_OUT_OF_MEMORY);
+        assert_int_equal(mica_world_entity_count(w.world), COUNT);
+        assert_valid(w.world);
+    }
+    assert_true(failures >= 2); // a page for the entity and one for its component
+    assert_int_equal(mica_entity_index(clone), COUNT + 1);
+    assert_false(mica_is_enabled(w.world, clone));
+    assert_false(mica_is_component_enabled(w.world, clone, Shield));
+    watched_end(&w);
+}
+
+// Killing
+
+static int32_t ended[16];
+static int32_t ended_count;
+
+typedef struct Numbered {
+    int32_t number;
+} Numbered;
+
+static void numbered_destruct(void *values, int32_t count, const mica_hook_context *context) {
+    (void)context;
+    for (int32_t i = 0; i < count; i++) {
+        ended[ended_count++] = ((const Numbered *)values)[i].number;
+    }
+}
+
+MICA_COMPONENT_WITH(Numbered, (.hooks = {.destruct = numbered_destruct}));
+
+static void killed_ones_end_by_ascending_index(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_entity entities[6];
+    ended_count = 0;
+    for (int32_t i = 0; i < 6; i++) {
+        Numbered value = {i};
+        entities[i] = mica_create(w.world);
+        assert_int_equal(mica_set_from(w.world, entities[i], Numbered, &value), MICA_OK);
+    }
+    static const int32_t order[] = {4, 1, 3, 4};
+    for (int32_t i = 0; i < 4; i++) {
+        assert_int_equal(mica_kill(w.world, entities[order[i]]), MICA_OK); // the last one a second time
+    }
+    assert_true(mica_is_killed(w.world, entities[4]));
+    assert_true(mica_alive(w.world, entities[4]));
+    assert_true(mica_is_enabled(w.world, entities[4]));
+    assert_int_equal(mica_get(w.world, entities[4], Numbered)->number, 4);
+    assert_int_equal(ended_count, 0);
+    assert_valid(w.world);
+    assert_int_equal(mica_refresh(w.world), 3);
+    assert_int_equal(ended_count, 3);
+    assert_int_equal(ended[0], 1);
+    assert_int_equal(ended[1], 3);
+    assert_int_equal(ended[2], 4);
+    for (int32_t i = 0; i < 6; i++) {
+        assert_int_equal(mica_alive(w.world, entities[i]), i != 1 && i != 3 && i != 4);
+        assert_false(mica_is_killed(w.world, entities[i]));
+    }
+    assert_int_equal(mica_refresh(w.world), 0);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void enabling_does_not_bring_the_killed_back(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_create(w.world);
+    assert_int_equal(mica_kill(w.world, entity), MICA_OK);
+    assert_int_equal(mica_disable(w.world, entity), MICA_OK);
+    assert_int_equal(mica_enable(w.world, entity), MICA_OK);
+    assert_true(mica_is_killed(w.world, entity));
+    assert_int_equal(mica_refresh(w.world), 1);
+    assert_false(mica_alive(w.world, entity));
+    watched_end(&w);
+}
+
+static void killed_ones_of_every_page_end(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    enum { COUNT = 100000 };
+    static mica_entity entities[COUNT];
+    assert_int_equal(mica_spawn_many(w.world, COUNT, entities, mica_column_of(Health, NULL)), MICA_OK);
+    for (int32_t i = 0; i < COUNT; i += 3) {
+        assert_int_equal(mica_kill(w.world, entities[i]), MICA_OK);
+    }
+    assert_int_equal(mica_refresh(w.world), (COUNT + 2) / 3);
+    assert_int_equal(mica_world_entity_count(w.world), COUNT - (COUNT + 2) / 3);
+    for (int32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_alive(w.world, entities[i]), i % 3 != 0);
+    }
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void a_refresh_needs_no_memory(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_entity entities[50];
+    for (int32_t i = 0; i < 50; i++) {
+        entities[i] = spawn_toggles(w.world, i);
+        assert_int_equal(mica_disable_component(w.world, entities[i], Glow), MICA_OK);
+        assert_int_equal(mica_kill(w.world, entities[i]), MICA_OK);
+    }
+    test_allocator_fail_from(&w.allocator, 1);
+    assert_int_equal(mica_refresh(w.world), 50);
+    test_allocator_fail_stop(&w.allocator);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void children_of_the_killed_move_up_and_killed_ones_end_in_their_turn(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity root = mica_create(w.world);
+    const mica_entity parent = mica_create(w.world);
+    const mica_entity child = mica_create(w.world);
+    const mica_entity grandchild = mica_create(w.world);
+    assert_int_equal(mica_set_parent(w.world, parent, root), MICA_OK);
+    assert_int_equal(mica_set_parent(w.world, child, parent), MICA_OK);
+    assert_int_equal(mica_set_parent(w.world, grandchild, child), MICA_OK);
+    assert_int_equal(mica_kill(w.world, child), MICA_OK);
+    assert_int_equal(mica_kill(w.world, parent), MICA_OK);
+    assert_entity_equal(mica_parent(w.world, grandchild), child);
+    assert_int_equal(mica_refresh(w.world), 2);
+    assert_entity_equal(mica_parent(w.world, grandchild), root);
+    assert_int_equal(mica_world_entity_count(w.world), 2);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_disabled_entity_is_alive_and_keeps_what_it_has),
+        cmocka_unit_test(who_is_not_alive_is_refused),
+        cmocka_unit_test(an_open_walk_locks_all_of_it),
+        cmocka_unit_test(a_disabled_component_is_there_and_keeps_its_value),
+        cmocka_unit_test(only_what_can_be_disabled_and_is_there_is),
+        cmocka_unit_test(a_component_that_is_removed_and_added_is_enabled),
+        cmocka_unit_test(other_components_come_and_go_beside_a_disabled_one),
+        cmocka_unit_test(a_slots_next_entity_is_not_marked),
+        cmocka_unit_test(clearing_the_world_takes_all_marks_away),
+        cmocka_unit_test(a_clone_is_disabled_as_its_source_and_not_killed),
+        cmocka_unit_test(a_clone_without_memory_for_its_marks_is_not_made),
+        cmocka_unit_test(killed_ones_end_by_ascending_index),
+        cmocka_unit_test(enabling_does_not_bring_the_killed_back),
+        cmocka_unit_test(killed_ones_of_every_page_end),
+        cmocka_unit_test(a_refresh_needs_no_memory),
+        cmocka_unit_test(children_of_the_killed_move_up_and_killed_ones_end_in_their_turn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
