@@ -13,6 +13,7 @@
 MICA_STRUCT(Fresh, { int32_t a, b; }); // not registered before an operation does it
 MICA_ENUM(Colour, {RED, GREEN});
 MICA_STRUCT(Mass, { float kilograms; });
+MICA_STRUCT_WITH(Shield, (.toggle = true), { int32_t now; });
 
 typedef struct sweep {
     watched_world w;
@@ -21,6 +22,7 @@ typedef struct sweep {
     mica_entity owner; // Owned, a name
     mica_entity parent, child, sibling;
     mica_entity bare;
+    mica_entity hidden; // made by those who need it: Shield, which is disabled; disabled and killed
     mica_query *query;
     mica_commands *commands;
     mica_entity placeholder;
@@ -121,7 +123,10 @@ static uint64_t mix_entity(uint64_t hash, mica_world *world, mica_entity entity)
     hash = mix_number(hash, entity.bits);
     for (int32_t i = 0; i < count; i++) {
         hash = mix_value(mix_number(hash, components[i]), world, entity, components[i]);
+        hash = mix_number(hash, mica_entity_component_enabled(world, entity, components[i]));
     }
+    hash = mix_number(hash, mica_entity_enabled(world, entity));
+    hash = mix_number(hash, mica_entity_killed(world, entity));
     hash = mix_number(hash, mica_parent(world, entity).bits);
     for (mica_entity child = mica_first_child(world, entity); !mica_entity_is_null(child);
          child = mica_next_sibling(world, child)) {
@@ -181,6 +186,17 @@ static void make_tables(sweep *s) {
         mica_type tag = {.name = names[i], .kind = MICA_KIND_TAG};
         assert_int_equal(mica_entity_add(s->w.world, entity, mica_world_register(s->w.world, &tag), NULL), MICA_OK);
     }
+}
+
+static void give_shield(sweep *s) {
+    assert_int_equal(mica_set(s->w.world, s->bare, Shield, {1}), MICA_OK);
+}
+
+static void hide_one(sweep *s) {
+    s->hidden = mica_spawn(s->w.world, mica_value_of(Shield, {1}));
+    assert_int_equal(mica_disable_component(s->w.world, s->hidden, Shield), MICA_OK);
+    assert_int_equal(mica_disable(s->w.world, s->hidden), MICA_OK);
+    assert_int_equal(mica_kill(s->w.world, s->hidden), MICA_OK);
 }
 
 static void record_all_sorts(sweep *s) {
@@ -303,6 +319,15 @@ static bool entity_create(sweep *s) {
 static bool entity_create_at(sweep *s) {
     const mica_entity far = mica_entity_make(5000, 3);
     return mica_entity_create_at(s->w.world, &far, 1) == MICA_OK;
+}
+static bool entity_enable(sweep *s) {
+    return mica_disable(s->w.world, s->plain) == MICA_OK;
+}
+static bool entity_enable_component(sweep *s) {
+    return mica_disable_component(s->w.world, s->bare, Shield) == MICA_OK;
+}
+static bool entity_kill(sweep *s) {
+    return mica_kill(s->w.world, s->plain) == MICA_OK;
 }
 static bool entity_remove(sweep *s) {
     return mica_remove(s->w.world, s->plain, Position) == MICA_OK;
@@ -561,6 +586,9 @@ static const sweep_operation operations[] = {
     {"mica_entity_clone", entity_clone_plain, fill_chunk, false},
     {"mica_entity_create", entity_create, fill_slots, false},
     {"mica_entity_create_at", entity_create_at, NULL, false},
+    {"mica_entity_enable", entity_enable, NULL, false},
+    {"mica_entity_enable_component", entity_enable_component, give_shield, false},
+    {"mica_entity_kill", entity_kill, NULL, false},
     {"mica_entity_remove", entity_remove, NULL, false},
     {"mica_entity_set", entity_set, NULL, false},
     {"mica_entity_set", entity_set_in_place, NULL, false},
@@ -723,6 +751,17 @@ static bool a_parent_is_destroyed(sweep *s) {
 static bool many_are_destroyed(sweep *s) {
     const mica_entity entities[] = {s->parent, s->owner, s->plain};
     return mica_destroy_many(s->w.world, entities, 3) == MICA_OK && !mica_alive(s->w.world, s->owner);
+}
+static bool what_is_hidden_is_told_and_shown(sweep *s) {
+    mica_world *world = s->w.world;
+    const bool told = !mica_entity_enabled(world, s->hidden) && mica_entity_killed(world, s->hidden) &&
+                      !mica_entity_component_enabled(world, s->hidden, ID(Shield));
+    return told && mica_enable(world, s->hidden) == MICA_OK && mica_entity_enabled(world, s->hidden) &&
+           mica_enable_component(world, s->hidden, Shield) == MICA_OK &&
+           mica_entity_component_enabled(world, s->hidden, ID(Shield));
+}
+static bool killed_ones_are_destroyed(sweep *s) {
+    return mica_world_refresh(s->w.world) == 1 && !mica_alive(s->w.world, s->hidden);
 }
 static bool a_subtree_is_destroyed(sweep *s) {
     return mica_entity_destroy_subtree(s->w.world, s->parent) == MICA_OK && !mica_alive(s->w.world, s->sibling);
@@ -890,14 +929,17 @@ static const sweep_operation needs_nothing[] = {
     {"mica_delta_time", a_tick_runs, let_system_ask, false},
     {"mica_entity_alive", values_are_read_and_written, NULL, false},
     {"mica_entity_components", values_are_read_and_written, NULL, false},
+    {"mica_entity_component_enabled", what_is_hidden_is_told_and_shown, hide_one, false},
     {"mica_entity_destroy", a_parent_is_destroyed, NULL, false},
     {"mica_entity_destroy_many", many_are_destroyed, NULL, false},
     {"mica_entity_destroy_subtree", a_subtree_is_destroyed, NULL, false},
+    {"mica_entity_enabled", what_is_hidden_is_told_and_shown, hide_one, false},
     {"mica_entity_get", values_are_read_and_written, NULL, false},
     {"mica_entity_get_write", values_are_read_and_written, NULL, false},
     {"mica_entity_has", values_are_read_and_written, NULL, false},
     {"mica_entity_has_all", values_are_read_and_written, NULL, false},
     {"mica_entity_has_any", values_are_read_and_written, NULL, false},
+    {"mica_entity_killed", what_is_hidden_is_told_and_shown, hide_one, false},
     {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
     {"mica_error_clear", errors_are_told_and_forgotten, NULL, false},
     {"mica_first_child", children_are_found, NULL, false},
@@ -963,6 +1005,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_memory", a_world_answers, NULL, false},
     {"mica_world_name", a_world_answers, NULL, false},
     {"mica_world_plan", the_plan_is_told, NULL, false},
+    {"mica_world_refresh", killed_ones_are_destroyed, hide_one, false},
     {"mica_world_schema", a_world_answers, NULL, false},
     {"mica_world_statistics", a_world_answers, NULL, false},
     {"mica_world_systems", the_plan_is_told, NULL, false},
