@@ -8,6 +8,7 @@
 #include "base/sort.h"
 #include "store/chunks.h"
 #include "store/pools.h"
+#include "store/visibility.h"
 
 #include <mica/world.h>
 
@@ -71,6 +72,7 @@ void mi_store_free(mi_store *store) {
         }
     }
     mi_store_free_pools(store);
+    mi_store_free_visibility(store);
     mi_heap *heap = store->heap;
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->tables);
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->ordered);
