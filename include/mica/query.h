@@ -3,8 +3,21 @@
 ///
 /// A query is compiled once, kept by its world, and found again by its terms. It is reference-counted:
 /// `mica_query_create` takes a reference; `mica_query_of` borrows, good until the next `mica_world_trim`. Tables that
-/// come to be later are matched by themselves. Tables are visited in the canonical order of their components' names,
-/// rows in stored order.
+/// come to be later are matched by themselves.
+///
+/// A query names components in tables and in pools alike. If it requires components in pools, and the smallest of their
+/// pools (of equal ones, the first by name) holds fewer entities than there are rows in the tables that match, a walk
+/// goes through that pool in its order; otherwise through the tables, in the canonical order of their components' names,
+/// rows in stored order, and then, where no component in tables is required, the entities without any, by index. A query
+/// that requires nothing but one of several components in pools (an any-of clause) goes through these pools one after
+/// the other, by name.
+///
+/// Spans are long where the rows follow each other in all storages that are read or written. Where they do not, up to
+/// 256 entities at a time are handed out all the same: columns whose values lie apart are then *copies*, made when the
+/// span begins. What is written to a copy is brought back, value by value where it changed, when the walk goes on or
+/// ends, or earlier if a verb or another walk asks for the component. A column of copies does not show what others write
+/// to the same values while the span lasts. Values are never copied for types with a move hook or the trait
+/// `always_dirty` and for values over 256 bytes: spans end where these do not follow each other.
 #pragma once
 
 #include <mica/world.h>
@@ -21,8 +34,10 @@ typedef enum mica_use {
     MICA_USE_WRITE,         ///< must be there, is written (and may be read)
     MICA_USE_WITH,          ///< must be there, is not looked at
     MICA_USE_WITHOUT,       ///< must not be there
-    MICA_USE_OPTIONAL_READ, ///< is read where it is there
-    MICA_USE_OPTIONAL_WRITE ///< is written where it is there
+    MICA_USE_OPTIONAL_READ,  ///< is read where it is there
+    MICA_USE_OPTIONAL_WRITE, ///< is written where it is there
+    MICA_USE_DISABLED_TOO,   ///< names no component: disabled entities match as well (visibility.h)
+    MICA_USE_DISABLED_ONLY   ///< names no component: only disabled entities match
 } mica_use;
 
 /// One component and how it is used. Either `type` or `component` is set.
@@ -59,11 +74,12 @@ MICA_API void mica_query_release(mica_query *query);
 /// belongs to the query. O(1).
 MICA_API const char *mica_query_text(const mica_query *query);
 
-/// How many entities match; 0 on failure: as `mica_query_begin`. O(matching tables).
+/// How many entities match; 0 on failure: as `mica_query_begin`. O(matching tables) if it names components in tables
+/// alone and nobody is disabled or killed, otherwise O(what a walk visits).
 MICA_API int32_t mica_query_count(mica_query *query);
 
-/// An upper bound of `mica_query_count`, for reserving; 0 on failure: as `mica_query_begin`. O(1) or O(matching
-/// tables).
+/// An upper bound of `mica_query_count`, for reserving; 0 on failure: as `mica_query_begin`. O(matching tables +
+/// terms).
 MICA_API int32_t mica_query_size_hint(mica_query *query);
 
 /// The first entity in order of visit; null if none matches (no error), or on failure: as `mica_query_begin`.
@@ -91,16 +107,14 @@ typedef struct mica_iter {
     int32_t row;                 ///< current row of a walk by rows
     const mica_entity *entities; ///< `count` handles
     bool open;
-    bool own_rows; // the span is of entities without rows
     uint32_t offset_count;
     const uint16_t *offsets;
     uint8_t *base;
     mica_query *query;
     mica_run *run;
-    mica_entity *scratch;
+    struct mi_walk *walk; // NULL: spans are whole chunks of tables
     uint32_t table_index;
     uint32_t chunk_index;
-    uint32_t slot_index;
 } mica_iter;
 
 /// Opens a walk. Structure is locked until it ends. `open` is false on failure (`MICA_OUT_OF_MEMORY`, `MICA_INVALID`:
@@ -154,8 +168,10 @@ MICA_END
     { mica_type_of(T), 0, (USE), (ANY) }
 #ifdef __cplusplus
 #define MICA_TERM(T, USE, ANY) (mica_term MICA_TERM_(T, USE, ANY))
+#define MICA_TERM_PLAIN_(USE) (mica_term{nullptr, 0, (USE), 0})
 #else
 #define MICA_TERM(T, USE, ANY) ((mica_term)MICA_TERM_(T, USE, ANY))
+#define MICA_TERM_PLAIN_(USE) ((mica_term){NULL, 0, (USE), 0})
 #endif
 
 /// A term: the component must be there, and is read.
@@ -170,6 +186,10 @@ MICA_END
 #define mica_read_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_READ, 0)
 /// A term: the component is written where it is there.
 #define mica_write_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_WRITE, 0)
+/// A term: disabled entities match as well.
+#define mica_disabled_too() MICA_TERM_PLAIN_(MICA_USE_DISABLED_TOO)
+/// A term: only disabled entities match.
+#define mica_disabled_only() MICA_TERM_PLAIN_(MICA_USE_DISABLED_ONLY)
 /// A term of the any-of clause `NUMBER` (1 to 8): at least one component of the clause must be there. Read where it is
 /// there.
 #define mica_any_read(NUMBER, T) MICA_TERM(T, MICA_USE_READ, NUMBER)

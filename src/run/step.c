@@ -28,14 +28,6 @@ static void fail(mi_failure *failure, const mi_system *system, mica_stage stage,
     snprintf(failure->text, sizeof(failure->text), "%s", text != NULL ? text : "");
 }
 
-// A walk that was left open would lock the world for ever.
-static void close_walks(mica_world *world) {
-    world->walk_count = 0;
-    for (uint32_t i = 0; i < world->queries.count; i++) {
-        world->queries.data[i]->open_count = 0;
-    }
-}
-
 void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     if (system->functions[call] == NULL) {
         return;
@@ -50,7 +42,7 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     world->running_system = NULL;
     world->running_locks = false;
     if (world->walk_count > walk_count) {
-        close_walks(world);
+        mi_world_close_walks(world); // it would lock the world for ever
         fail(run->failure, system, run->stage, MICA_LOCKED, "it left a walk open");
     }
 }

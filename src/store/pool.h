@@ -153,6 +153,13 @@ static inline void mi_pool_mark_since(mi_pool *pool, uint32_t position, uint64_t
         *stamp = version;
     }
 }
+// How many values follow each other from a position on.
+static inline uint32_t mi_pool_room(const mi_pool *pool, uint32_t position) {
+    const uint32_t row = position & ((1u << pool->page_shift) - 1);
+    const uint32_t rest = pool->count - position;
+    const uint32_t page = (1u << pool->page_shift) - row;
+    return pool->size == 0 || pool->type->info.layout == MICA_PACKED || rest < page ? rest : page;
+}
 static inline bool mi_pool_is_live(const mi_pool *pool, uint32_t position) {
     return pool->dead_count == 0 || mi_bit_get(pool->live, UINT32_MAX, position);
 }

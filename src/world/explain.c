@@ -1,11 +1,14 @@
-// Queries in words: what a query asks for, which tables it matches, and why an entity matches or not.
+// Queries in words: what a query asks for, what drives a walk over it, which tables it matches, and why an entity
+// matches or not.
 //
-// Terms and tables stand in canonical order, so that the order of registration does not show.
+// Terms, tables and pools stand in canonical order, so that the order of registration does not show.
 #include "base/text.h"
-#include "world/query.h"
+#include "world/walk.h"
 
 static const char *const use_marks[] = {"", "", "[write] ", "[with] ", "!", "?", "[write] ?"};
 static const char *const use_words[] = {"", "read", "write", "with", "without", "optional read", "optional write"};
+
+static const char *const disabled_marks[] = {"", "[disabled too]", "[disabled only]"};
 
 static const char *component_name(const mica_query *query, mica_component component) {
     return mi_schema_type(query->world->schema, component)->info.name;
@@ -21,58 +24,126 @@ size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity)
         }
         mi_text_add(&out, "%s%s", use_marks[term->use], component_name(query, term->component));
     }
+    if (query->disabled != MI_DISABLED_LEFT_OUT) {
+        mi_text_add(&out, "%s%s", query->term_count == 0 ? "" : ", ", disabled_marks[query->disabled]);
+    }
     return out.length;
 }
 
 // Whether one of the term's any-of clause is there.
-static bool clause_holds(const mica_query *query, const mi_term *term, const mi_table *table) {
-    return mi_bits_meet(table->bits, table->bit_words, query->any_of + (term->any - 1) * query->word_count,
-                        query->word_count);
+static bool clause_holds(const mi_filter *filter, mica_entity entity, const mi_term *term) {
+    const mica_query *query = filter->query;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        if (query->terms[i].any == term->any && mi_filter_has(filter, entity, &query->terms[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static const char *verdict(const mica_query *query, const mi_term *term, const mi_table *table) {
-    const bool has = mi_table_has(table, term->component);
+// What a term says of an entity, and whether it keeps the entity out.
+static const char *verdict(const mi_filter *filter, mica_entity entity, const mi_term *term) {
+    const mica_world *world = filter->query->world;
+    const uint32_t location = mi_slots_location(&filter->store->slots, mica_entity_index(entity));
+    const bool is_on = mi_filter_has(filter, entity, term);
+    const bool is_off = !is_on && mi_world_has(world, entity, location, term->component);
     if (term->use == MICA_USE_OPTIONAL_READ || term->use == MICA_USE_OPTIONAL_WRITE) {
-        return has ? "is there" : "is not there, which is allowed";
+        return is_on ? "is there" : is_off ? "is disabled, which is allowed" : "is not there, which is allowed";
     }
-    if (has != (term->use == MICA_USE_WITHOUT)) {
-        return "holds";
+    if (is_on != (term->use == MICA_USE_WITHOUT)) {
+        return is_off ? "holds: it is disabled" : "holds";
     }
     if (term->any > 0) {
-        return clause_holds(query, term, table) ? "is not there, another of its clause is"
-                                                : "fails: none of its clause is there";
+        return clause_holds(filter, entity, term) ? "is not there, another of its clause is"
+                                                  : "fails: none of its clause is there";
     }
-    return has ? "fails: it is there" : "fails: it is not there";
+    return is_on ? "fails: it is there" : is_off ? "fails: it is disabled" : "fails: it is not there";
 }
 
 static void explain_entity(const mica_query *query, mica_entity entity, mi_text_out *out) {
     const mi_store *store = &query->world->store;
+    const uint32_t index = mica_entity_index(entity);
     uint32_t location = 0;
     if (!mi_slots_resolve(&store->slots, entity, &location)) {
         mi_text_add(out, "does not match: the entity is not alive\n");
         return;
     }
-    const mi_table *table = mi_store_table_at(store, location);
-    mi_text_add(out, "%s (%s)\n", mi_query_matches(query, table) ? "matches" : "does not match", query->text);
+    const mi_filter filter = mi_filter_make(query);
+    mi_text_add(out, "%s (%s)\n", mi_filter_passes(&filter, entity) ? "matches" : "does not match", query->text);
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[query->by_name[i]];
         mi_text_add(out, "  %s %s: %s\n", use_words[term->use], component_name(query, term->component),
-                    verdict(query, term, table));
+                    verdict(&filter, entity, term));
+    }
+    if (mi_marks_has(&store->killed, index)) {
+        mi_text_add(out, "  fails: the entity is killed\n");
+    }
+    const bool is_disabled = mi_marks_has(&store->disabled, index);
+    if (is_disabled != (query->disabled == MI_DISABLED_ONLY) && query->disabled != MI_DISABLED_TOO) {
+        mi_text_add(out, "  fails: the entity is %sdisabled\n", is_disabled ? "" : "not ");
     }
 }
 
-static void explain_query(const mica_query *query, mi_text_out *out) {
-    mi_text_add(out, "query (%s), %u table%s%s\n", query->text, query->tables.count,
-                query->tables.count == 1 ? "" : "s",
-                query->requires_nothing ? " and the entities without components" : "");
+static const char *plural(uint32_t count) {
+    return count == 1 ? "" : "s";
+}
+
+static void explain_driver(const mi_walk *walk, mi_text_out *out) {
+    const mica_query *query = walk->query;
+    if (walk->driver != MI_DRIVER_POOL) {
+        mi_text_add(out, "driven by %s%s\n", query->tables.count > 0 || query->requires_table ? "tables" : "",
+                    query->requires_table     ? ""
+                    : query->tables.count > 0 ? ", then the entities without components in tables"
+                                              : "the entities without components in tables");
+        return;
+    }
+    const char *name = walk->pool->type->info.name;
+    if (walk->clause != 0) {
+        mi_text_add(out, "driven by the pools of its any-of clause, %s first\n", name);
+    } else if (walk->group != NULL) {
+        mi_text_add(out, "driven by the group (%s): %u entit%s\n", walk->group->name, walk->group->count,
+                    walk->group->count == 1 ? "y" : "ies");
+    } else {
+        mi_text_add(out, "driven by the pool of %s: %u entit%s\n", name, mi_pool_live_count(walk->pool),
+                    mi_pool_live_count(walk->pool) == 1 ? "y" : "ies");
+    }
+    if (walk->reads_runs) {
+        const uint32_t records = query->runs.count / (2 + query->source_count);
+        mi_text_add(out, "  %u run%s known from an earlier walk\n", records, plural(records));
+    }
+}
+
+static void explain_pools(const mica_query *query, mi_text_out *out) {
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mica_component component = query->terms[query->by_name[i]].component;
+        const mi_pool *pool = mi_store_find_pool(&query->world->store, component);
+        if (pool != NULL) {
+            const uint32_t live = mi_pool_live_count(pool);
+            mi_text_add(out, "  pool of %s: %u element%s\n", component_name(query, component), live, plural(live));
+        }
+    }
+}
+
+static bool explain_query(mica_query *query, mi_text_out *out) {
+    mi_walk *walk = mi_walk_open(query, false);
+    if (walk == NULL) {
+        mi_fail_memory(&query->world->log, "mica_query_explain", sizeof(mi_walk));
+        return false;
+    }
+    mi_text_add(out, "query (%s)\n", query->text);
+    explain_driver(walk, out);
+    mi_walk_close(walk);
+    explain_pools(query, out);
+    mi_text_add(out, "matches %u table%s\n", query->tables.count, plural(query->tables.count));
     for (uint32_t i = 0; i < query->tables.count; i++) {
         const mi_table *table = query->tables.data[i];
-        mi_text_add(out, "  %u row%s:", table->row_count, table->row_count == 1 ? "" : "s");
+        mi_text_add(out, "  %u row%s:", table->row_count, plural(table->row_count));
         for (uint32_t k = 0; k < table->component_count; k++) {
             mi_text_add(out, "%s%s", k == 0 ? " " : ", ", component_name(query, table->by_name[k]));
         }
         mi_text_add(out, "\n");
     }
+    return true;
 }
 
 size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity) {
@@ -80,10 +151,10 @@ size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, siz
     if (mi_query_check(query, "mica_query_explain") != MICA_OK) {
         return 0;
     }
-    if (mica_entity_is_null(entity)) {
-        explain_query(query, &out);
-    } else {
+    if (!mica_entity_is_null(entity)) {
         explain_entity(query, entity, &out);
+    } else if (!explain_query(query, &out)) {
+        return 0;
     }
     return out.length;
 }

@@ -1,50 +1,14 @@
-// Walks: from table to table in canonical order, a span a chunk; then, for queries that require nothing, the entities
-// without rows.
+// What is asked of a query: walks, and counts and lists of entities.
 //
-// A walk that is open counts in its query and its world; the structure lock is that count. All state of a walk lies in
-// the caller's mica_iter. Entities without rows have no array of handles anywhere, so they are gathered into scratch
-// memory of the world, which a walk takes when it opens: there is as much as there were walks open at a time.
+// A query over tables alone goes from table to table in canonical order, a span a chunk, with all its state in the
+// caller's mica_iter. Everything else (pools, hidden entities, entities without rows) is a mi_walk's, which the
+// mica_iter then refers to. A walk that is open counts in its query and its world; the structure lock is that count.
 #include "world/commands.h"
-#include "world/query.h"
+#include "world/walk.h"
 
 #include <mica/system.h>
 
-#define SCRATCH_COUNT (sizeof(((mi_scratch *)NULL)->entities) / sizeof(mica_entity))
-
-static mica_entity *take_scratch(mica_world *world) {
-    mi_scratch *scratch = world->scratches;
-    while (scratch != NULL && scratch->is_taken) {
-        scratch = scratch->next;
-    }
-    if (scratch == NULL) {
-        scratch = mi_heap_allocate(&world->heap, MICA_MEMORY_QUERIES, sizeof(*scratch), _Alignof(mi_scratch));
-        if (scratch == NULL) {
-            return NULL;
-        }
-        scratch->next = world->scratches;
-        world->scratches = scratch;
-    }
-    scratch->is_taken = true;
-    return scratch->entities;
-}
-
-static void give_scratch(mica_entity *entities) {
-    mi_scratch *scratch = (mi_scratch *)(void *)((uint8_t *)entities - offsetof(mi_scratch, entities));
-    scratch->is_taken = false;
-}
-
-void mi_world_free_scratches(mica_world *world, bool all) {
-    mi_scratch **link = &world->scratches;
-    while (*link != NULL) {
-        mi_scratch *scratch = *link;
-        if (scratch->is_taken && !all) {
-            link = &scratch->next;
-            continue;
-        }
-        *link = scratch->next;
-        mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, scratch, sizeof(*scratch), _Alignof(mi_scratch));
-    }
-}
+#include <string.h>
 
 mica_iter mica_query_begin(mica_query *query) {
     static const char call[] = "mica_query_begin";
@@ -54,16 +18,14 @@ mica_iter mica_query_begin(mica_query *query) {
     iter.row = 0;
     iter.entities = NULL;
     iter.open = false;
-    iter.own_rows = false;
     iter.offset_count = 0;
     iter.offsets = NULL;
     iter.base = NULL;
     iter.query = query;
     iter.run = NULL;
-    iter.scratch = NULL;
+    iter.walk = NULL;
     iter.table_index = 0;
     iter.chunk_index = 0;
-    iter.slot_index = 1;
     if (query == NULL) {
         // The query was refused, most likely, and that is what the caller wants to read.
         mi_fail(NULL, MICA_INVALID, call, "needs a query; the last error was \"{}\"", MI_TEXT(mica_last_error()));
@@ -73,10 +35,13 @@ mica_iter mica_query_begin(mica_query *query) {
         return iter;
     }
     mica_world *world = query->world;
-    if (query->requires_nothing) {
-        iter.scratch = take_scratch(world);
-        if (iter.scratch == NULL) {
-            mi_fail_memory(&world->log, call, sizeof(mi_scratch));
+    if (MICA_UNLIKELY(world->store.copied_count > 0)) {
+        mi_walks_settle(world);
+    }
+    if (!mi_walk_is_plain(query)) {
+        iter.walk = mi_walk_open(query, true);
+        if (iter.walk == NULL) {
+            mi_fail_memory(&world->log, call, sizeof(mi_walk));
             return iter;
         }
     }
@@ -87,30 +52,19 @@ mica_iter mica_query_begin(mica_query *query) {
     return iter;
 }
 
-// Gathers the next entities without rows.
-static bool next_rowless(mica_iter *iter) {
-    if (iter->scratch == NULL) {
-        return false;
-    }
-    const mi_slots *slots = &iter->query->world->store.slots;
-    uint32_t count = 0;
-    while (iter->slot_index < slots->used && count < SCRATCH_COUNT) {
-        if (mi_slots_location(slots, iter->slot_index) == 0) {
-            iter->scratch[count++] = mi_slots_handle(slots, iter->slot_index);
-        }
-        iter->slot_index++;
-    }
-    iter->own_rows = true;
-    iter->offset_count = 0;
-    iter->base = NULL;
-    iter->entities = iter->scratch;
-    iter->count = (int32_t)count;
-    return count > 0;
+static bool next_picked(mica_iter *iter) {
+    const bool found = mi_walk_next(iter->walk);
+    iter->count = (int32_t)iter->walk->count;
+    iter->entities = iter->walk->entities;
+    return found;
 }
 
 bool mica_iter_next(mica_iter *iter) {
     if (MICA_UNLIKELY(iter == NULL || !iter->open)) {
         return false;
+    }
+    if (iter->walk != NULL) {
+        return next_picked(iter);
     }
     const mica_query *query = iter->query;
     const mi_store *store = &query->world->store;
@@ -133,9 +87,6 @@ bool mica_iter_next(mica_iter *iter) {
         iter->count = (int32_t)rows;
         return true;
     }
-    if (next_rowless(iter)) {
-        return true;
-    }
     iter->count = 0;
     iter->entities = NULL;
     return false;
@@ -149,11 +100,11 @@ void mica_iter_end(mica_iter *iter) {
     iter->count = 0;
     mica_query *query = iter->query;
     mica_world *world = query->world;
-    if (iter->scratch != NULL) {
-        give_scratch(iter->scratch);
-        iter->scratch = NULL;
-    }
     if (query->open_count > 0) { // a walk that a system left open was closed when the system returned
+        if (iter->walk != NULL) {
+            mi_walk_close(iter->walk);
+            iter->walk = NULL;
+        }
         query->open_count--;
         world->walk_count--;
     }
@@ -185,6 +136,9 @@ static inline uint8_t *find_column(const mica_iter *iter, mica_component compone
     if (MICA_UNLIKELY(query == NULL || component >= query->access_count || (query->access[component] & access) == 0)) {
         return fail_access(iter, component, access, call);
     }
+    if (MICA_UNLIKELY(iter->walk != NULL)) {
+        return iter->walk->count == 0 ? NULL : iter->walk->columns[query->column_of[component]].data;
+    }
     const uint32_t offset = component < iter->offset_count ? iter->offsets[component] : 0;
     return offset == 0 || iter->base == NULL ? NULL : iter->base + (size_t)offset * MI_COLUMN_ALIGN;
 }
@@ -195,7 +149,12 @@ const void *mica_iter_read_id(const mica_iter *iter, mica_component component) {
 
 void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
     uint8_t *column = find_column(iter, component, MI_ACCESS_WRITE, "mica_iter_write");
-    if (column != NULL) {
+    if (column == NULL) {
+        return NULL;
+    }
+    if (MICA_UNLIKELY(iter->walk != NULL)) {
+        mi_walk_write_column(iter->walk, iter->query->column_of[component]);
+    } else {
         mi_column_mark(column, iter->query->world->store.version);
     }
     return column;
@@ -236,4 +195,102 @@ mica_commands *mica_iter_commands_of(mica_iter *iter) {
         }
     }
     return world->walk_commands;
+}
+
+// Asking without a walk of one's own
+
+// Entities that match, as far as tables tell.
+static uint64_t count_rows(const mica_query *query) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < query->tables.count; i++) {
+        count += query->tables.data[i]->row_count;
+    }
+    return count;
+}
+
+// Living entities without components in tables.
+static uint64_t count_rowless(const mica_world *world) {
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < world->store.ordered.count; i++) {
+        rows += world->store.ordered.data[i]->row_count;
+    }
+    return world->store.slots.alive - rows;
+}
+
+// Whether everybody in the tables that match does, and with `requires_nothing` those without rows.
+static bool is_counted(const mica_query *query) {
+    return query->pool_term_count == 0 && query->toggles_active == 0 && query->disabled != MI_DISABLED_ONLY &&
+           !mi_store_hides_any(&query->world->store);
+}
+
+// Goes over the entities that match, up to `capacity` of them into `entities`; how many match, or how many were written
+// if `stops` at the capacity. -1: out of memory.
+static int32_t list_entities(mica_query *query, mica_entity *entities, int32_t capacity, bool stops, const char *call) {
+    mi_walk *walk = mi_walk_open(query, false);
+    if (walk == NULL) {
+        mi_fail_memory(&query->world->log, call, sizeof(mi_walk));
+        return -1;
+    }
+    uint32_t count = 0;
+    while (!(stops && count >= (uint32_t)capacity) && mi_walk_next(walk)) {
+        const uint32_t room = count < (uint32_t)capacity ? (uint32_t)capacity - count : 0;
+        const uint32_t take = walk->count < room ? walk->count : room;
+        if (take > 0) {
+            memcpy(entities + count, walk->entities, take * sizeof(mica_entity));
+        }
+        count += stops ? take : walk->count;
+    }
+    mi_walk_close(walk);
+    return (int32_t)count;
+}
+
+int32_t mica_query_count(mica_query *query) {
+    static const char call[] = "mica_query_count";
+    if (mi_query_check(query, call) != MICA_OK) {
+        return 0;
+    }
+    if (is_counted(query)) {
+        return (int32_t)(count_rows(query) + (query->requires_nothing ? count_rowless(query->world) : 0));
+    }
+    const int32_t count = list_entities(query, NULL, 0, false, call);
+    return count < 0 ? 0 : count;
+}
+
+int32_t mica_query_size_hint(mica_query *query) {
+    if (mi_query_check(query, "mica_query_size_hint") != MICA_OK) {
+        return 0;
+    }
+    uint64_t hint = count_rows(query) + (query->requires_table ? 0 : count_rowless(query->world));
+    for (uint32_t i = 0; i < query->required_count; i++) {
+        const uint32_t live = mi_pool_live_count(query->required[i]);
+        hint = live < hint ? live : hint;
+    }
+    return (int32_t)hint;
+}
+
+mica_entity mica_query_first(mica_query *query) {
+    static const char call[] = "mica_query_first";
+    mica_entity first = MICA_NULL;
+    if (mi_query_check(query, call) == MICA_OK) {
+        list_entities(query, &first, 1, true, call);
+    }
+    return first;
+}
+
+int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity) {
+    static const char call[] = "mica_query_entities";
+    if (mi_query_check(query, call) != MICA_OK) {
+        return 0;
+    }
+    if (capacity > 0 && entities == NULL) {
+        mi_fail_plain(&query->world->log, MICA_INVALID, call, "needs an array of handles of its capacity");
+        return 0;
+    }
+    const int32_t count = list_entities(query, entities, capacity < 0 ? 0 : capacity, false, call);
+    return count < 0 ? 0 : count;
+}
+
+bool mica_query_contains(mica_query *query, mica_entity entity) {
+    return mi_query_check(query, "mica_query_contains") == MICA_OK && mica_entity_alive(query->world, entity) &&
+           mi_query_passes(query, entity);
 }

@@ -1,16 +1,14 @@
-// Queries: compiling terms, interning, matching tables, and what can be asked of a query without a walk. Walks are in
-// iter.c, words in explain.c.
+// Queries: compiling terms, interning, and matching tables. Walks, and what else is asked of a query, are in iter.c and
+// walk.c, words in explain.c.
 //
 // A query is its sorted terms: the same terms in any order are the same query. `tables` is void when the store has made
 // or dropped tables since; mi_query_update then matches all tables anew, in canonical order, at a few nanoseconds each:
 // tables come to be rarely once a program runs.
 #include "world/query.h"
 
-#include <string.h>
+#include "store/visibility.h"
 
-static bool is_required(const mi_term *term) {
-    return term->any == 0 && (term->use == MICA_USE_READ || term->use == MICA_USE_WRITE || term->use == MICA_USE_WITH);
-}
+#include <string.h>
 
 // Compiling
 
@@ -28,7 +26,7 @@ static mica_result check_term(const mica_world *world, const mi_term *term, int3
         fault = "is a tag: it has no value to read or write, use mica_with";
     } else if (term->any > MI_ANY_MAX) {
         fault = "is in an any-of clause over 8";
-    } else if (term->any > 0 && !is_required(&(mi_term){.use = term->use})) {
+    } else if (term->any > 0 && !mi_term_is_required(&(mi_term){.use = term->use})) {
         fault = "is in an any-of clause without being read, written or with";
     } else if ((term->use == MICA_USE_WRITE || term->use == MICA_USE_OPTIONAL_WRITE) &&
                type->info.hooks.attach != NULL) {
@@ -39,34 +37,55 @@ static mica_result check_term(const mica_world *world, const mi_term *term, int3
                                    MI_TEXT(type->info.name), MI_TEXT(fault));
 }
 
-// Resolves, checks and sorts the caller's terms.
-static mica_result sort_terms(mica_world *world, const mica_term *terms, int32_t count, mi_term *sorted,
-                              const char *call) {
-    for (int32_t i = 0; i < count; i++) {
-        mi_term term = {.component = terms[i].component, .use = terms[i].use, .any = terms[i].any};
-        if (terms[i].type != NULL) {
-            term.component = mica_world_component(world, terms[i].type);
-            if (term.component == 0) {
-                return mica_last_result();
-            }
+// What identifies a query.
+typedef struct query_key {
+    const mica_world *world;
+    mi_term terms[MICA_QUERY_TERM_MAX]; // ascending by component
+    uint32_t count;
+    mi_disabled disabled;
+} query_key;
+
+// Notes a term that names no component.
+static mica_result note_disabled(const mica_world *world, const mica_term *term, int32_t number, query_key *key,
+                                 const char *call) {
+    if (term->type != NULL || term->component != 0 || term->any != 0 || key->disabled != MI_DISABLED_LEFT_OUT) {
+        return mi_fail(&world->log, MICA_INVALID, call,
+                       "term {}: disabled entities are asked for once, without a component", MI_INT(number));
+    }
+    key->disabled = term->use == MICA_USE_DISABLED_TOO ? MI_DISABLED_TOO : MI_DISABLED_ONLY;
+    return MICA_OK;
+}
+
+// Resolves and checks a caller's term and puts it in its place.
+static mica_result add_term(mica_world *world, const mica_term *given, int32_t number, query_key *key,
+                            const char *call) {
+    if (given->use == MICA_USE_DISABLED_TOO || given->use == MICA_USE_DISABLED_ONLY) {
+        return note_disabled(world, given, number, key, call);
+    }
+    mi_term term = {.component = given->component, .use = given->use, .any = given->any};
+    if (given->type != NULL) {
+        term.component = mica_world_component(world, given->type);
+        if (term.component == 0) {
+            return mica_last_result();
         }
-        mica_result result = check_term(world, &term, i, call);
-        if (result == MICA_OK) {
-            result = mi_world_attach(world, mi_schema_type(world->schema, term.component), call);
-        }
-        if (result != MICA_OK) {
-            return result;
-        }
-        int32_t place = i;
-        while (place > 0 && sorted[place - 1].component > term.component) {
-            sorted[place] = sorted[place - 1];
-            place--;
-        }
-        if (place > 0 && sorted[place - 1].component == term.component) {
-            return mi_fail(&world->log, MICA_INVALID, call, "term {}: {} is named twice", MI_INT(i),
-                           MI_TEXT(mi_schema_type(world->schema, term.component)->info.name));
-        }
-        sorted[place] = term;
+    }
+    mica_result result = check_term(world, &term, number, call);
+    if (result == MICA_OK) {
+        result = mi_world_attach(world, mi_schema_type(world->schema, term.component), call);
+    }
+    if (result != MICA_OK) {
+        return result;
+    }
+    uint32_t place = key->count;
+    while (place > 0 && key->terms[place - 1].component > term.component) {
+        key->terms[place] = key->terms[place - 1];
+        place--;
+    }
+    key->terms[place] = term;
+    key->count++;
+    if (place > 0 && key->terms[place - 1].component == term.component) {
+        return mi_fail(&world->log, MICA_INVALID, call, "term {}: {} is named twice", MI_INT(number),
+                       MI_TEXT(mi_schema_type(world->schema, term.component)->info.name));
     }
     return MICA_OK;
 }
@@ -89,54 +108,118 @@ static void sort_by_name(mica_query *query) {
     }
 }
 
-// The sets and the access map, in one piece of memory behind `all_of`.
-static bool compile_sets(mica_query *query) {
+// What a query says of one component, in sets of components or of pools.
+typedef struct term_sets {
+    uint64_t *all, *none, *any; // `any`: that of the first clause
+    uint32_t word_count;
+} term_sets;
+
+static void add_to_sets(const term_sets *sets, const mi_term *term, uint32_t bit) {
+    if (term->any > 0) {
+        mi_bit_set(sets->any + (term->any - 1) * sets->word_count, bit);
+    } else if (term->use == MICA_USE_WITHOUT) {
+        mi_bit_set(sets->none, bit);
+    } else if (mi_term_is_required(term)) {
+        mi_bit_set(sets->all, bit);
+    }
+}
+
+// The source of a column: that of its pool, or the entities' rows.
+static uint8_t column_source(mica_query *query, const mi_query_column *column) {
+    for (uint32_t i = 0; i < query->source_count; i++) {
+        if (query->sources[i].pool == column->pool) {
+            query->sources[i].is_optional &= column->is_optional;
+            return (uint8_t)i;
+        }
+    }
+    query->sources[query->source_count] = (mi_query_source){.pool = column->pool, .is_optional = column->is_optional};
+    return (uint8_t)query->source_count++;
+}
+
+static void add_column(mica_query *query, uint32_t number, const mi_type *type, mi_pool *pool) {
+    const mi_term *term = &query->terms[number];
+    const bool reads = term->use == MICA_USE_READ || term->use == MICA_USE_OPTIONAL_READ;
+    const bool writes = term->use == MICA_USE_WRITE || term->use == MICA_USE_OPTIONAL_WRITE;
+    if (!reads && !writes) {
+        return;
+    }
+    query->access[term->component] = MI_ACCESS_READ | (writes ? MI_ACCESS_WRITE : 0);
+    query->column_of[term->component] = (uint8_t)query->column_count;
+    mi_query_column *column = &query->columns[query->column_count++];
+    *column = (mi_query_column){.type = type,
+                                .pool = pool,
+                                .term = (uint8_t)number,
+                                .is_optional = !mi_term_is_required(term),
+                                .may_be_toggled = !mi_term_is_required(term) && type->info.toggle};
+    column->source = column_source(query, column);
+    query->optional_count += column->is_optional;
+}
+
+// The sets and maps, in one piece of memory behind `all_of`. Pools that are named are made.
+static bool compile_sets(mica_query *query, const char *call) {
+    mica_world *world = query->world;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mi_type *type = term_type(query, &query->terms[i]);
+        query->any_count = query->terms[i].any > query->any_count ? query->terms[i].any : query->any_count;
+        if (type->in_pool && mi_world_pool(world, type, call) == NULL) {
+            return false;
+        }
+    }
     const uint32_t highest = query->term_count == 0 ? 0 : query->terms[query->term_count - 1].component;
     query->word_count = mi_bit_words(highest + 1);
+    query->mask_word_count = mi_bit_words(world->store.pool_list.count);
     query->access_count = highest + 1;
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        query->any_count = query->terms[i].any > query->any_count ? query->terms[i].any : query->any_count;
-    }
-    query->set_size = (2 + query->any_count) * query->word_count * sizeof(uint64_t) + query->access_count;
-    query->all_of =
-        mi_heap_allocate_zeroed(&query->world->heap, MICA_MEMORY_QUERIES, query->set_size, sizeof(uint64_t));
+    query->set_size = (2 + query->any_count) * (query->word_count + query->mask_word_count) * sizeof(uint64_t) +
+                      2 * query->access_count;
+    query->all_of = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_QUERIES, query->set_size, sizeof(uint64_t));
     if (query->all_of == NULL) {
+        mi_fail_memory(&world->log, call, query->set_size);
         return false;
     }
     query->none_of = query->all_of + query->word_count;
     query->any_of = query->none_of + query->word_count;
-    query->access = (uint8_t *)(query->any_of + query->any_count * query->word_count);
-    query->requires_nothing = true;
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_term *term = &query->terms[i];
-        if (term->any > 0) {
-            mi_bit_set(query->any_of + (term->any - 1) * query->word_count, term->component);
-            query->requires_nothing = false;
-        } else if (term->use == MICA_USE_WITHOUT) {
-            mi_bit_set(query->none_of, term->component);
-        } else if (is_required(term)) {
-            mi_bit_set(query->all_of, term->component);
-            query->requires_nothing = false;
-        }
-        if (term->use == MICA_USE_WRITE || term->use == MICA_USE_OPTIONAL_WRITE) {
-            query->access[term->component] = MI_ACCESS_READ | MI_ACCESS_WRITE;
-        } else if (term->use == MICA_USE_READ || term->use == MICA_USE_OPTIONAL_READ) {
-            query->access[term->component] = MI_ACCESS_READ;
-        }
-    }
+    query->mask_all = query->any_of + query->any_count * query->word_count;
+    query->mask_none = query->mask_all + query->mask_word_count;
+    query->mask_any = query->mask_none + query->mask_word_count;
+    query->access = (uint8_t *)(query->mask_any + query->any_count * query->mask_word_count);
+    query->column_of = query->access + query->access_count;
+    memset(query->column_of, MI_COLUMN_NONE, query->access_count);
     return true;
 }
 
-typedef struct query_key {
-    const mica_world *world;
-    const mi_term *terms;
-    uint32_t count;
-} query_key;
+// Fills the sets, lists and maps in; memory and pools are there.
+static void compile_terms(mica_query *query) {
+    const term_sets tables = {query->all_of, query->none_of, query->any_of, query->word_count};
+    const term_sets masks = {query->mask_all, query->mask_none, query->mask_any, query->mask_word_count};
+    uint32_t table_clauses = 0;
+    query->requires_nothing = true;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mi_term *term = &query->terms[i];
+        const mi_type *type = term_type(query, term);
+        mi_pool *pool = type->in_pool ? mi_store_find_pool(&query->world->store, term->component) : NULL;
+        const bool is_required = mi_term_is_required(term);
+        add_to_sets(pool == NULL ? &tables : &masks, term, pool == NULL ? term->component : pool->index);
+        add_column(query, i, type, pool);
+        query->pool_term_count += pool != NULL;
+        query->requires_nothing &= !is_required && term->any == 0;
+        query->requires_table |= is_required && pool == NULL;
+        if (type->info.toggle) {
+            query->toggles[query->toggle_count++] = (uint8_t)i;
+        }
+        if (is_required && pool != NULL) {
+            query->required[query->required_count++] = pool;
+        }
+        if (term->any > 0) {
+            *(pool == NULL ? &table_clauses : &query->pool_clauses) |= 1u << (term->any - 1);
+        }
+    }
+    query->requires_table |= (table_clauses & ~query->pool_clauses) != 0;
+}
 
 static bool query_equal(const void *context, uint32_t value) {
     const query_key *key = context;
     const mica_query *query = key->world->queries.data[value];
-    if (query->term_count != key->count) {
+    if (query->term_count != key->count || query->disabled != key->disabled) {
         return false;
     }
     for (uint32_t i = 0; i < key->count; i++) {
@@ -149,15 +232,16 @@ static bool query_equal(const void *context, uint32_t value) {
     return true;
 }
 
-static uint64_t hash_terms(const mi_term *terms, uint32_t count) {
-    uint64_t hash = count;
-    for (uint32_t i = 0; i < count; i++) {
-        hash = mi_hash_mix(hash ^ ((uint64_t)terms[i].component << 16 | (uint64_t)terms[i].use << 8 | terms[i].any));
+static uint64_t hash_key(const query_key *key) {
+    uint64_t hash = (uint64_t)key->disabled << 32 | key->count;
+    for (uint32_t i = 0; i < key->count; i++) {
+        const mi_term *term = &key->terms[i];
+        hash = mi_hash_mix(hash ^ ((uint64_t)term->component << 16 | (uint64_t)term->use << 8 | term->any));
     }
     return hash;
 }
 
-static mica_query *compile(mica_world *world, const mi_term *terms, uint32_t count, uint64_t hash, const char *call) {
+static mica_query *compile(mica_world *world, const query_key *key, uint64_t hash, const char *call) {
     mi_heap *heap = &world->heap;
     if (!MI_RESERVE(heap, MICA_MEMORY_QUERIES, &world->queries, world->queries.count + 1) ||
         !mi_map_reserve(&world->query_map, heap, MICA_MEMORY_QUERIES, 1)) {
@@ -171,19 +255,21 @@ static mica_query *compile(mica_world *world, const mi_term *terms, uint32_t cou
     }
     query->world = world;
     query->hash = hash;
-    query->term_count = count;
+    query->term_count = key->count;
+    query->disabled = key->disabled;
     query->tables_dropped = world->store.tables_dropped;
-    if (count > 0) {
-        memcpy(query->terms, terms, count * sizeof(mi_term));
-    }
+    memcpy(query->terms, key->terms, key->count * sizeof(mi_term));
     sort_by_name(query);
     query->text_size = mi_query_write_text(query, NULL, 0) + 1;
     query->text = mi_heap_allocate(heap, MICA_MEMORY_QUERIES, query->text_size, 1);
-    if (query->text == NULL || !compile_sets(query)) {
+    if (query->text == NULL) {
+        mi_fail_memory(&world->log, call, query->text_size);
+    }
+    if (query->text == NULL || !compile_sets(query, call)) {
         mi_query_free(query);
-        mi_fail_memory(&world->log, call, sizeof(mica_query));
         return NULL;
     }
+    compile_terms(query);
     mi_query_write_text(query, query->text, query->text_size);
     mi_map_insert(&world->query_map, hash, world->queries.count);
     world->queries.data[world->queries.count++] = query;
@@ -200,14 +286,18 @@ static mica_query *find_or_compile(mica_world *world, const mica_term *terms, in
                 MI_INT(MICA_QUERY_TERM_MAX));
         return NULL;
     }
-    mi_term sorted[MICA_QUERY_TERM_MAX] = {0};
-    if (sort_terms(world, terms, count, sorted, call) != MICA_OK) {
-        return NULL;
+    query_key key;
+    key.world = world;
+    key.count = 0;
+    key.disabled = MI_DISABLED_LEFT_OUT;
+    for (int32_t i = 0; i < count; i++) {
+        if (add_term(world, &terms[i], i, &key, call) != MICA_OK) {
+            return NULL;
+        }
     }
-    const query_key key = {.world = world, .terms = sorted, .count = (uint32_t)count};
-    const uint64_t hash = hash_terms(sorted, (uint32_t)count);
+    const uint64_t hash = hash_key(&key);
     const uint32_t found = mi_map_find(&world->query_map, hash, query_equal, &key);
-    return found != MI_MAP_NONE ? world->queries.data[found] : compile(world, sorted, (uint32_t)count, hash, call);
+    return found != MI_MAP_NONE ? world->queries.data[found] : compile(world, &key, hash, call);
 }
 
 mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t term_count) {
@@ -242,6 +332,8 @@ void mi_query_free(mica_query *query) {
     mi_heap_release(heap, MICA_MEMORY_QUERIES, query->all_of, query->set_size, sizeof(uint64_t));
     mi_heap_release(heap, MICA_MEMORY_QUERIES, query->text, query->text_size, 1);
     MI_FREE(heap, MICA_MEMORY_QUERIES, &query->tables);
+    MI_FREE(heap, MICA_MEMORY_QUERIES, &query->table_bits);
+    MI_FREE(heap, MICA_MEMORY_QUERIES, &query->runs);
     mi_heap_release(heap, MICA_MEMORY_QUERIES, query, sizeof(*query), _Alignof(mica_query));
 }
 
@@ -251,9 +343,26 @@ const char *mica_query_text(const mica_query *query) {
 
 // Matching
 
+// A component that can be disabled, and is on somebody, cannot keep a whole table out.
+static bool excludes(const mica_query *query, const mi_table *table) {
+    if (!mi_bits_meet(table->bits, table->bit_words, query->none_of, query->word_count)) {
+        return false;
+    }
+    if (query->toggles_active == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mi_term *term = &query->terms[i];
+        if (term->use == MICA_USE_WITHOUT && mi_table_has(table, term->component) &&
+            mi_store_toggled(&query->world->store, term->component) == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool mi_query_matches(const mica_query *query, const mi_table *table) {
-    if (!mi_bits_contain(table->bits, table->bit_words, query->all_of, query->word_count) ||
-        mi_bits_meet(table->bits, table->bit_words, query->none_of, query->word_count)) {
+    if (!mi_bits_contain(table->bits, table->bit_words, query->all_of, query->word_count) || excludes(query, table)) {
         return false;
     }
     for (uint32_t i = 0; i < query->any_count; i++) {
@@ -262,26 +371,46 @@ bool mi_query_matches(const mica_query *query, const mi_table *table) {
         for (uint32_t k = 0; k < query->word_count && !is_used; k++) {
             is_used = any[k] != 0;
         }
-        if (is_used && !mi_bits_meet(table->bits, table->bit_words, any, query->word_count)) {
+        if (is_used && (query->pool_clauses >> i & 1) == 0 &&
+            !mi_bits_meet(table->bits, table->bit_words, any, query->word_count)) {
             return false;
         }
     }
     return true;
 }
 
+// Which of the query's toggles are disabled on somebody.
+static uint64_t active_toggles(const mica_query *query) {
+    uint64_t active = 0;
+    for (uint32_t i = 0; i < query->toggle_count; i++) {
+        const mica_component component = query->terms[query->toggles[i]].component;
+        active |= (uint64_t)(mi_store_toggled(&query->world->store, component) != NULL) << i;
+    }
+    return active;
+}
+
 mica_result mi_query_update(mica_query *query, const char *call) {
     mi_store *store = &query->world->store;
-    if (query->tables_dropped == store->tables_dropped && query->tables_made == store->tables_made) {
+    const uint64_t active = query->toggle_count == 0 ? 0 : active_toggles(query);
+    if (query->tables_dropped == store->tables_dropped && query->tables_made == store->tables_made &&
+        query->toggles_active == active) {
         return MICA_OK;
     }
-    if (!mi_store_order(store) ||
-        !MI_RESERVE(&query->world->heap, MICA_MEMORY_QUERIES, &query->tables, store->ordered.count)) {
+    const uint32_t word_count = mi_bit_words(store->tables.count);
+    mi_heap *heap = &query->world->heap;
+    if (!mi_store_order(store) || !MI_RESERVE(heap, MICA_MEMORY_QUERIES, &query->tables, store->ordered.count) ||
+        !MI_RESERVE(heap, MICA_MEMORY_QUERIES, &query->table_bits, word_count)) {
         return mi_fail_memory(&query->world->log, call, store->ordered.count * sizeof(mi_table *));
     }
+    query->toggles_active = active;
     query->tables.count = 0;
+    query->table_bits.count = word_count;
+    memset(query->table_bits.data, 0, word_count * sizeof(uint64_t));
     for (uint32_t i = 0; i < store->ordered.count; i++) {
-        if (mi_query_matches(query, store->ordered.data[i])) {
-            query->tables.data[query->tables.count++] = store->ordered.data[i];
+        mi_table *table = store->ordered.data[i];
+        if (mi_query_matches(query, table)) {
+            query->tables.data[query->tables.count++] = table;
+            mi_bit_set(query->table_bits.data, table->id);
         }
     }
     query->tables_made = store->tables_made;
@@ -291,7 +420,8 @@ mica_result mi_query_update(mica_query *query, const char *call) {
 
 const char *mi_query_validate(const mica_query *query) {
     const mi_store *store = &query->world->store;
-    if (query->tables_dropped != store->tables_dropped || query->tables_made != store->tables_made) {
+    if (query->tables_dropped != store->tables_dropped || query->tables_made != store->tables_made ||
+        query->toggles_active != active_toggles(query)) {
         return NULL; // void: brought up to date before it is used
     }
     uint32_t next = 0;
@@ -305,78 +435,6 @@ const char *mi_query_validate(const mica_query *query) {
     return next == query->tables.count ? NULL : "query: it lists a table that is not there";
 }
 
-// Asking without a walk
-
 mica_result mi_query_check(mica_query *query, const char *call) {
     return query == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a query") : mi_query_update(query, call);
-}
-
-// Living entities without components.
-static uint32_t count_rowless(const mica_world *world) {
-    uint32_t rows = 0;
-    for (uint32_t i = 0; i < world->store.ordered.count; i++) {
-        rows += world->store.ordered.data[i]->row_count;
-    }
-    return world->store.slots.alive - rows;
-}
-
-static uint32_t count_matching(const mica_query *query) {
-    uint32_t count = query->requires_nothing ? count_rowless(query->world) : 0;
-    for (uint32_t i = 0; i < query->tables.count; i++) {
-        count += query->tables.data[i]->row_count;
-    }
-    return count;
-}
-
-int32_t mica_query_count(mica_query *query) {
-    return mi_query_check(query, "mica_query_count") == MICA_OK ? (int32_t)count_matching(query) : 0;
-}
-
-int32_t mica_query_size_hint(mica_query *query) {
-    return mica_query_count(query);
-}
-
-mica_entity mica_query_first(mica_query *query) {
-    mica_entity first = MICA_NULL;
-    mica_query_entities(query, &first, 1);
-    return first;
-}
-
-static bool is_rowless(const mi_slots *slots, uint32_t index) {
-    return mi_slots_location(slots, index) == 0;
-}
-
-int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity) {
-    static const char call[] = "mica_query_entities";
-    if (mi_query_check(query, call) != MICA_OK) {
-        return 0;
-    }
-    if (capacity > 0 && entities == NULL) {
-        mi_fail_plain(&query->world->log, MICA_INVALID, call, "needs an array of handles of its capacity");
-        return 0;
-    }
-    const int32_t count = (int32_t)count_matching(query);
-    const mi_store *store = &query->world->store;
-    int32_t written = 0;
-    for (uint32_t i = 0; i < query->tables.count && written < capacity; i++) {
-        const mi_table *table = query->tables.data[i];
-        for (uint32_t k = 0; k << table->shift < table->row_count && written < capacity; k++) {
-            const uint32_t rows = mi_table_chunk_rows(table, k);
-            const uint32_t take = rows < (uint32_t)(capacity - written) ? rows : (uint32_t)(capacity - written);
-            memcpy(entities + written, store->chunks[table->chunk_ids[k]].base, take * sizeof(mica_entity));
-            written += (int32_t)take;
-        }
-    }
-    for (uint32_t index = 1; written < capacity && written < count && index < store->slots.used; index++) {
-        if (is_rowless(&store->slots, index)) {
-            entities[written++] = mi_slots_handle(&store->slots, index);
-        }
-    }
-    return count;
-}
-
-bool mica_query_contains(mica_query *query, mica_entity entity) {
-    uint32_t location = 0;
-    return query != NULL && mi_slots_resolve(&query->world->store.slots, entity, &location) &&
-           mi_query_matches(query, mi_store_table_at(&query->world->store, location));
 }

@@ -2,7 +2,8 @@
 //
 // `tables` holds the matching tables in canonical order. It is brought up to date when a walk opens or a count is asked
 // for (new tables come to be only by structural changes, and a walk that is open forbids those), so that making a table
-// costs nothing for queries that nobody walks.
+// costs nothing for queries that nobody walks. What a query says of pools is a pair of masks over the pools' numbers,
+// tested entity by entity. Any-of clauses with members in pools are tested by entity, the others by table.
 #pragma once
 
 #include "base/bitset.h"
@@ -11,12 +12,32 @@
 #define MI_ACCESS_READ 1u
 #define MI_ACCESS_WRITE 2u
 #define MI_ANY_MAX 8
+#define MI_COLUMN_NONE UINT8_MAX
 
 typedef struct mi_term {
     mica_component component;
     uint8_t use; // a mica_use
     uint8_t any;
 } mi_term;
+
+// What a query says of disabled entities.
+typedef enum mi_disabled { MI_DISABLED_LEFT_OUT, MI_DISABLED_TOO, MI_DISABLED_ONLY } mi_disabled;
+
+// A component that a query reads or writes.
+typedef struct mi_query_column {
+    const mi_type *type;
+    mi_pool *pool;       // NULL: in tables
+    uint8_t term;        // position in `terms`
+    uint8_t source;      // position in `sources`
+    bool is_optional;    // need not be there: optional, or in an any-of clause
+    bool may_be_toggled; // is_optional, and of a type that can be disabled
+} mi_query_column;
+
+// What columns are found through.
+typedef struct mi_query_source {
+    mi_pool *pool;    // NULL: the entities' rows
+    bool is_optional; // entities that match need not be in it
+} mi_query_source;
 
 struct mica_query {
     mica_world *world;
@@ -26,21 +47,55 @@ struct mica_query {
     uint32_t term_count;
     mi_term terms[MICA_QUERY_TERM_MAX];   // ascending by component
     uint8_t by_name[MICA_QUERY_TERM_MAX]; // positions in `terms`, in the order of the components' names: for texts
-    uint32_t word_count;                  // of the sets below
-    uint32_t any_count;                   // any-of clauses in use
-    uint64_t *all_of;                     // word_count words: must be there
-    uint64_t *none_of;                    // must not be there
-    uint64_t *any_of;                     // any_count times word_count words
-    size_t set_size;                      // bytes behind `all_of`, which holds all sets and the access map
-    uint8_t *access;                      // by component id: MI_ACCESS_…
-    uint32_t access_count;                // ids from here on have none
-    bool requires_nothing;                // matches entities without components
-    uint32_t tables_made;                 // store's counts when `tables` was last brought up to date
+    mi_disabled disabled;
+    uint32_t any_count; // any-of clauses in use
+    // Sets of components in tables, word_count words each; any_of has any_count of them.
+    uint32_t word_count;
+    uint64_t *all_of;  // must be there
+    uint64_t *none_of; // must not be there
+    uint64_t *any_of;
+    // The same of pools, by the pools' numbers.
+    uint32_t mask_word_count;
+    uint64_t *mask_all;
+    uint64_t *mask_none;
+    uint64_t *mask_any;
+    size_t set_size;       // bytes behind `all_of`, which holds all sets and the two maps
+    uint8_t *access;       // by component id: MI_ACCESS_…
+    uint8_t *column_of;    // by component id: position in `columns`, MI_COLUMN_NONE
+    uint32_t access_count; // ids from here on have none
+    uint32_t pool_clauses; // bit n: clause n + 1 has members in pools
+    uint32_t pool_term_count;
+    uint32_t required_count; // of `required`
+    uint32_t toggle_count;   // terms whose types can be disabled
+    uint32_t column_count;
+    uint32_t source_count;
+    uint32_t optional_count;                // of columns
+    mi_pool *required[MICA_QUERY_TERM_MAX]; // the pools that an entity must be in
+    uint8_t toggles[MICA_QUERY_TERM_MAX];   // positions in `terms`
+    mi_query_column columns[MICA_QUERY_TERM_MAX];
+    mi_query_source sources[MICA_QUERY_TERM_MAX];
+    bool requires_table;   // no entity without a row matches
+    bool requires_nothing; // neither a table's component nor a pool's: walks all living entities
+    uint32_t tables_made;  // store's counts when `tables` was last brought up to date
     uint32_t tables_dropped;
+    uint64_t toggles_active; // bit n: somebody has toggle n disabled, by then
     MI_ARRAY(mi_table *) tables;
+    MI_ARRAY(uint64_t) table_bits; // by table id: whether it is in `tables`
+    // Runs found by a whole walk over pools alone; good while the sum of the pools' structure stamps stands. A record
+    // is the first position in the driver, how many follow (with MI_RUN_WINDOW: rows to be looked at one by one), and a
+    // position a source.
+    MI_ARRAY(uint32_t) runs;
+    const mi_pool *runs_driver; // NULL: none are known
+    uint64_t runs_structure;
     char *text;
     size_t text_size;
 };
+
+#define MI_RUN_WINDOW 0x80000000u
+
+static inline bool mi_term_is_required(const mi_term *term) {
+    return term->any == 0 && (term->use == MICA_USE_READ || term->use == MICA_USE_WRITE || term->use == MICA_USE_WITH);
+}
 
 // Brings `tables` up to date; MICA_OUT_OF_MEMORY with the error set for `call`.
 mica_result mi_query_update(mica_query *query, const char *call);
@@ -48,7 +103,10 @@ mica_result mi_query_update(mica_query *query, const char *call);
 mica_result mi_query_check(mica_query *query, const char *call);
 // Writes the query in words, cut to `capacity`; returns the length without the cut.
 size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity);
+// Whether the entities of a table match, as far as its components say it.
 bool mi_query_matches(const mica_query *query, const mi_table *table);
+// Whether a living entity matches.
+bool mi_query_passes(const mica_query *query, mica_entity entity);
 void mi_query_free(mica_query *query);
 // The first thing that is wrong, or NULL.
 const char *mi_query_validate(const mica_query *query);

@@ -96,7 +96,7 @@ void mica_world_destroy(mica_world *world) {
     for (uint32_t i = 0; i < world->queries.count; i++) {
         mi_query_free(world->queries.data[i]);
     }
-    mi_world_free_scratches(world, true);
+    mi_world_free_walks(world, true);
     mi_world_free_resources(world);
     mi_store_free(&world->store);
     mi_heap *heap = &world->heap;
@@ -184,7 +184,7 @@ mica_result mica_world_trim(mica_world *world) {
         return result;
     }
     trim_queries(world);
-    mi_world_free_scratches(world, false);
+    mi_world_free_walks(world, false);
     mi_store_trim(&world->store);
     return MICA_OK;
 }

@@ -86,12 +86,8 @@ typedef struct mi_spawn_plan {
     mica_component components[MI_SPAWN_VALUE_MAX]; // those from `count` on are 0
 } mi_spawn_plan;
 
-// Where a walk gathers entities without rows.
-typedef struct mi_scratch {
-    struct mi_scratch *next;
-    bool is_taken;
-    mica_entity entities[256];
-} mi_scratch;
+// What a walk keeps that is more than a chunk's span; see walk.h.
+struct mi_walk;
 
 struct mica_world {
     mi_store store; // first: it begins with what inline functions of the public headers see, struct mica_head
@@ -108,7 +104,7 @@ struct mica_world {
     const char *running_system;   // its name
     bool running_locks;           // the running system declared its access: structure is locked
     mica_commands *walk_commands; // recorded by walks outside systems; made on first use
-    mi_scratch *scratches;        // of walks; those that are not taken wait for the next one
+    struct mi_walk *walks;        // as many as were ever open at a time: those that are not wait for the next one
 
     MI_ARRAY(mica_query *) queries;
     mi_map query_map;
@@ -174,12 +170,12 @@ static inline bool mi_world_has(const mica_world *world, mica_entity entity, uin
                         : mi_table_has(mi_store_table_at(&world->store, location), component);
 }
 
-// A component's value where it stands, or the copy of it that an open walk is to write back: the latest. NULL: the
-// entity does not have it. The component has data.
+// A component's value where it stands; NULL: the entity does not have it. The component has data.
 void *mi_world_value(const mica_world *world, mica_entity entity, uint32_t location, const mi_type *type);
 
-// The value that walks hold a copy of, or NULL. Only while store.copied_count is not 0.
-void *mi_world_copied_value(const mica_world *world, mica_entity entity, mica_component component);
+// Brings back what an open walk has written to a copy of this value, if one has: called before a value is looked at or
+// replaced, only while store.copied_count is not 0.
+void mi_world_settle(const mica_world *world, mica_entity entity, mica_component component);
 
 // Replaces a value where it is by `value` (NULL: constructed), taken as mi_change says. False: memory or a hook failed,
 // and the old value stands.
@@ -214,8 +210,10 @@ void *mi_world_extension(const mica_world *world, const void *key);
 // Adds an extension; false: out of memory.
 bool mi_world_add_extension(mica_world *world, const mi_extension *extension);
 
-// Frees the scratch memory that no open walk holds, or all of it.
-void mi_world_free_scratches(mica_world *world, bool all);
+// Frees what walks that are not open keep, or what all of them do.
+void mi_world_free_walks(mica_world *world, bool all);
+// Closes all open walks.
+void mi_world_close_walks(mica_world *world);
 
 // Ends the resources; the world is about to end.
 void mi_world_free_resources(mica_world *world);

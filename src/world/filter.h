@@ -1,0 +1,49 @@
+// Which single entities a query takes, beyond what their tables say: pools, disabled and killed entities, disabled
+// components.
+#pragma once
+
+#include "store/visibility.h"
+#include "world/query.h"
+
+// What has to be looked at for each entity.
+#define MI_TEST_TABLE 1u   // its table is any: not known to match
+#define MI_TEST_MASK 2u    // its pools
+#define MI_TEST_CLAUSES 4u // any-of clauses with members in pools
+#define MI_TEST_HIDDEN 8u  // whether it is disabled or killed
+#define MI_TEST_TOGGLES 16u
+
+typedef struct mi_filter {
+    const mica_query *query;
+    const mi_store *store;
+    uint32_t tests;
+    const uint64_t *earlier; // pools, mask_word_count words of them, that a former part of the walk went through; NULL
+} mi_filter;
+
+// The filter of a query whose tables are up to date, for entities of any table.
+mi_filter mi_filter_make(const mica_query *query);
+
+// Tests out of line: clauses, toggles and masks of more than one word.
+bool mi_filter_pools(const mi_filter *filter, mica_entity entity);
+bool mi_filter_clauses(const mi_filter *filter, mica_entity entity);
+bool mi_filter_toggles(const mi_filter *filter, mica_entity entity);
+bool mi_filter_hidden(const mi_filter *filter, mica_entity entity);
+
+static inline bool mi_filter_table(const mi_filter *filter, mica_entity entity) {
+    const uint32_t location = mi_slots_location(&filter->store->slots, mica_entity_index(entity));
+    return location == 0 ? !filter->query->requires_table
+                         : mi_bit_get(filter->query->table_bits.data, filter->query->table_bits.count,
+                                      mi_store_table_at(filter->store, location)->id);
+}
+
+// Whether a living entity passes.
+static inline bool mi_filter_passes(const mi_filter *filter, mica_entity entity) {
+    const uint32_t tests = filter->tests;
+    return ((tests & MI_TEST_MASK) == 0 || mi_filter_pools(filter, entity)) &&
+           ((tests & MI_TEST_TABLE) == 0 || mi_filter_table(filter, entity)) &&
+           ((tests & MI_TEST_HIDDEN) == 0 || mi_filter_hidden(filter, entity)) &&
+           ((tests & MI_TEST_CLAUSES) == 0 || mi_filter_clauses(filter, entity)) &&
+           ((tests & MI_TEST_TOGGLES) == 0 || mi_filter_toggles(filter, entity));
+}
+
+// Whether an entity has the component of a term, and not disabled.
+bool mi_filter_has(const mi_filter *filter, mica_entity entity, const mi_term *term);

@@ -1,0 +1,101 @@
+// A walk that goes entity by entity, because pools, hidden entities or a list of entities have a say in it.
+//
+// It has a *driver*, which yields pieces: entities that follow each other in a chunk, in a pool, among the entities
+// without rows (gathered), or in a list. Of a piece it hands out either a *run*, entities that all pass and follow each
+// other in every source of columns, or a *window* of up to 256 entities: those that pass, picked one by one, with
+// copies of what lies apart. Runs are tried first, at the start and behind every window.
+#pragma once
+
+#include "world/filter.h"
+
+#define MI_WINDOW_SIZE 256u
+// Shorter runs are left to windows.
+#define MI_RUN_MIN 32u
+
+typedef enum mi_driver { MI_DRIVER_TABLES, MI_DRIVER_ROWLESS, MI_DRIVER_POOL, MI_DRIVER_LIST, MI_DRIVER_END } mi_driver;
+
+// Entities that follow each other in the driver, and whose values do.
+typedef struct mi_piece {
+    const mica_entity *entities;
+    uint32_t count;
+    uint32_t at;           // the first that was not looked at yet
+    uint32_t start;        // position or location of the first
+    const mi_table *table; // of a chunk's
+} mi_piece;
+
+// A column of the current span.
+typedef struct mi_walk_column {
+    uint8_t *data;  // NULL: not there
+    uint8_t *copy;  // room for MI_WINDOW_SIZE values
+    uint8_t *taken; // as much: what the copies were when they were asked for to be written
+    bool is_copy;
+    bool is_taken;
+} mi_walk_column;
+
+typedef struct mi_walk {
+    struct mi_walk *next;
+    mica_query *query; // NULL: waits for the next walk
+    bool wants_columns;
+    bool writes_runs; // into the query
+    bool reads_runs;
+    bool must_follow; // a column's values are never copied
+    mi_filter filter;
+    uint32_t tests; // of the whole walk; those of the filter are a piece's
+    mi_driver driver;
+    uint32_t driver_source; // its position among the query's sources; source_count: it is none of them
+    mi_piece piece;
+    // The driver's place.
+    uint32_t table_index;
+    uint32_t chunk_index;
+    uint32_t slot_index;
+    mi_pool *pool;
+    uint32_t pool_end;     // positions from here on are left out
+    uint32_t position;     // the first that is in no piece yet
+    const mi_group *group; // keeps the owned ones of the query's pools in step up to pool_end; NULL: none does
+    uint8_t clause;        // any-of clause whose pools are gone through one after the other; 0: none
+    uint32_t term_index;   // of that clause: place among the query's terms by name
+    uint32_t run_index;    // next record of the query's runs
+    // The window.
+    uint32_t window_start; // position or location of its first entity
+    const mica_entity *window;
+    uint32_t left_count;
+    uint16_t left[MI_WINDOW_SIZE];         // numbers of the entities that pass and were not handed out yet, ascending
+    uint64_t patterns[MI_WINDOW_SIZE];     // by number: which optional columns are there
+    uint32_t *places[MICA_QUERY_TERM_MAX]; // by source and number: positions or locations
+    mica_entity rowless[MI_WINDOW_SIZE];   // a piece of entities without rows
+    // The span.
+    uint32_t count;
+    const mica_entity *entities;
+    uint32_t picked_count; // 0: the span is a run
+    uint16_t picked[MI_WINDOW_SIZE];
+    mica_entity picked_entities[MI_WINDOW_SIZE];
+    uint32_t first_places[MICA_QUERY_TERM_MAX]; // by source: the place of the first entity
+    mi_walk_column columns[MICA_QUERY_TERM_MAX];
+    uint8_t *memory; // behind places and copies
+    size_t memory_size;
+    uint64_t *earlier; // pools of the clause that were gone through: the filter's
+    size_t earlier_size;
+} mi_walk;
+
+// Whether a walk over the query, which is up to date, can go from chunk to chunk without looking at entities.
+bool mi_walk_is_plain(const mica_query *query);
+
+// Opens a walk over a query that is up to date; NULL: out of memory. Without `wants_columns` spans have entities alone.
+mi_walk *mi_walk_open(mica_query *query, bool wants_columns);
+// The same over those entities of a list that match, in the list's order; all of them are alive.
+mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t count);
+// Goes to the next span; false at the end.
+bool mi_walk_next(mi_walk *walk);
+void mi_walk_close(mi_walk *walk);
+
+// Copies (copies.c)
+
+// Fills in the columns of a span picked from a window.
+void mi_walk_gather(mi_walk *walk);
+// Says that a column that is there is about to be written: counts it as changed, and what is written to copies is
+// brought back from now on.
+void mi_walk_write_column(mi_walk *walk, uint32_t column);
+// Brings back what was written to copies. They may be written to further unless `ends`.
+void mi_walk_settle(mi_walk *walk, bool ends);
+// The same for all open walks of the world.
+void mi_walks_settle(const mica_world *world);
