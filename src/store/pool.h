@@ -46,9 +46,8 @@ typedef struct mi_pool {
     uint32_t *sparse_live;   // elements by page of `sparse`
     uint32_t page_capacity;  // of `pages` and `versions`
     const mi_type *type;
-    struct mi_group *owner; // the group that keeps its members in front, NULL: none
-    MI_ARRAY(struct mi_group *)
-    groups; // all groups that its elements decide about, the owner included; memory of pools
+    struct mi_group *owner;             // the group that keeps its members in front, NULL: none
+    MI_ARRAY(struct mi_group *) groups; // all groups that its elements decide about, the owner included
 } mi_pool;
 
 // Where a packed pool's values lay before they moved, and how to find them now. `byte_size` 0: nothing moved.
