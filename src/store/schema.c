@@ -88,7 +88,12 @@ int mi_type_compare_names(const mi_type *a, const mi_type *b) {
 // Descriptors by themselves
 
 static bool check_name(const mica_type *descriptor, mi_refusal *refusal) {
-    if (descriptor->name == NULL || descriptor->name[0] == '\0') {
+    const bool has_name = descriptor->name != NULL && descriptor->name[0] != '\0';
+    if (!has_name && descriptor->same_as != NULL && descriptor->same_as->name != NULL) {
+        return mi_refuse(refusal, MICA_BAD_TYPE, "a type that is the same as \"{}\" has no name",
+                         MI_TEXT(descriptor->same_as->name));
+    }
+    if (!has_name) {
         return mi_refuse(refusal, MICA_BAD_TYPE, "a type of {} bytes has no name", MI_UINT(descriptor->size));
     }
     if (strnlen(descriptor->name, MICA_NAME_MAX + 1) > MICA_NAME_MAX) {

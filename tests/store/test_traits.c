@@ -481,6 +481,7 @@ static void what_cannot_be_named_is_refused(void **state) {
     assert_non_null(strstr(mica_last_error(), "no name is given"));
     assert_int_equal(mica_schema_register_named(f->schema, mica_type_of(Place), "", NULL), 0);
     assert_int_equal(mica_last_result(), MICA_BAD_TYPE);
+    assert_non_null(strstr(mica_last_error(), "a type that is the same as \"Place\" has no name"));
     assert_int_equal(mica_schema_register_named(f->schema, mica_type_of(Place), "A", &odd), 0);
     assert_int_equal(mica_last_result(), MICA_BAD_TYPE);
     assert_non_null(strstr(mica_last_error(), "\"A\" has pages of 7 values"));
