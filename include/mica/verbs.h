@@ -37,9 +37,13 @@ static inline bool mica_world_has_typed(mica_world *world, mica_entity entity, m
 }
 static inline const void *mica_world_get_typed(mica_world *world, mica_entity entity, mica_type *type,
                                                size_t byte_size) {
-    const mica_component component = mica_world_component(world, type);
-    const void *value = component == 0 ? NULL : mica_entity_peek(world, entity, component, byte_size);
-    return MICA_LIKELY(value != NULL) || component == 0 ? value : mica_entity_get(world, entity, component);
+    const uint32_t cached = mica_world_cached(world, type);
+    const mica_component component = (mica_component)cached;
+    if (component == 0) {
+        return NULL;
+    }
+    const void *value = cached == component ? mica_entity_peek(world, entity, component, byte_size) : NULL;
+    return MICA_LIKELY(value != NULL) ? value : mica_entity_get(world, entity, component);
 }
 static inline void *mica_world_get_write_typed(mica_world *world, mica_entity entity, mica_type *type) {
     const mica_component component = mica_world_component(world, type);

@@ -5,10 +5,11 @@
 /// as a typed macro that takes a C type (`mica_set(world, entity, Position, {1, 2, 3})`). The macros of structural
 /// verbs take a `mica_commands *` as well and then record (commands.h). A world belongs to one thread at a time.
 ///
-/// Structural verbs (create, spawn, clone, destroy, add, set of what is not there, remove, clear) move rows. They are
-/// refused with `MICA_LOCKED` while a walk over the world is open or a system that declared its access runs, and they
-/// invalidate pointers to component values of the world. All verbs refuse stale, null and placeholder handles with
-/// `MICA_STALE` and unknown component ids with `MICA_UNKNOWN`.
+/// Structural verbs (create, spawn, clone, destroy, add, set of what is not there, remove, clear) move rows of tables
+/// and elements of pools. They are refused with `MICA_LOCKED` while a walk over the world is open or a system that
+/// declared its access runs, and they invalidate pointers to component values of the world, other than those in stable
+/// pools. What is said of costs counts a component in a pool as O(1), whatever else the entity has. All verbs refuse
+/// stale, null and placeholder handles with `MICA_STALE` and unknown component ids with `MICA_UNKNOWN`.
 #pragma once
 
 #include <mica/entity.h>
@@ -60,8 +61,9 @@ MICA_API mica_result mica_world_clear(mica_world *world);
 /// `MICA_LIMIT`. O(count).
 MICA_API mica_result mica_world_reserve(mica_world *world, uint32_t count);
 
-/// Frees what is not used: empty tables, spare chunks, queries that nobody holds (pointers to those are invalid
-/// afterwards). Refuses: `MICA_LOCKED`. O(tables + queries).
+/// Frees what is not used: empty tables, spare chunks, room that pools hold beyond their elements, queries that nobody
+/// holds (pointers to those are invalid afterwards). Values of packed pools move. Refuses: `MICA_LOCKED`. O(tables +
+/// pools + queries), and O(elements) of packed pools that shrink.
 MICA_API mica_result mica_world_trim(mica_world *world);
 
 /// The version of the world's next change; grows with every step. O(1).
@@ -80,11 +82,14 @@ typedef struct mica_world_stats {
     int32_t table_count;
     int32_t table_empty_count;
     int32_t chunk_count;
+    int32_t pool_count;       ///< pools made: of components that a verb or a query has named
+    uint64_t element_count;   ///< elements of all pools
+    uint64_t tombstone_count; ///< of stable pools
     int32_t query_count;
     uint64_t command_skipped_count; ///< commands skipped since the world was made
 } mica_world_stats;
 
-/// Counts of a world. O(tables).
+/// Counts of a world. O(tables + pools); O(slots) besides if there are both pools and entities without a row.
 MICA_API mica_world_stats mica_world_statistics(const mica_world *world);
 
 /// Checks every invariant of the world, and that no placeholder of a command buffer (commands.h) stands in a component
@@ -120,17 +125,23 @@ static inline const struct mica_head *mica_head_of(const mica_world *world) {
 }
 /// \endcond
 
-/// As `mica_world_register`, without a call for a descriptor that was last used with this schema. O(1).
-static inline mica_component mica_world_component(mica_world *world, mica_type *type) {
+/// \cond internal: the id of `type`, with `MICA_HEAD_POOL_BIT` if the descriptor says so; 0 on failure.
+static inline uint32_t mica_world_cached(mica_world *world, mica_type *type) {
 #if defined(__GNUC__)
     if (MICA_LIKELY(world != NULL && type != NULL)) {
         const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
         if (MICA_LIKELY((uint32_t)(cache >> 32) == mica_head_of(world)->schema_serial)) {
-            return (mica_component)cache;
+            return (uint32_t)cache;
         }
     }
 #endif
     return mica_world_register(world, type);
+}
+/// \endcond
+
+/// As `mica_world_register`, without a call for a descriptor that was last used with this schema. O(1).
+static inline mica_component mica_world_component(mica_world *world, mica_type *type) {
+    return (mica_component)mica_world_cached(world, type);
 }
 
 // Entities
@@ -148,7 +159,7 @@ MICA_API mica_result mica_entity_create_at(mica_world *world, const mica_entity 
 MICA_API bool mica_entity_alive(const mica_world *world, mica_entity entity);
 
 /// Destroys an entity. What relations do with it is theirs to say (hierarchy.h: its children move up). Refuses:
-/// `MICA_STALE`, `MICA_LOCKED`. O(components).
+/// `MICA_STALE`, `MICA_LOCKED`. O(its components), however many pools there are (a bit each is looked at).
 MICA_API mica_result mica_entity_destroy(mica_world *world, mica_entity entity);
 
 /// Destroys many: all, or none if one of them is stale (the message says which index); one that is named twice is
@@ -156,8 +167,8 @@ MICA_API mica_result mica_entity_destroy(mica_world *world, mica_entity entity);
 MICA_API mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entities, int32_t count);
 
 /// Copies an entity with all its values (copy hooks where there are some) to a new one; a clone of a child is a child
-/// of the same parent. Null on failure: `MICA_NO_COPY` (names the type), `MICA_STALE`, `MICA_LOCKED`, `MICA_LIMIT`,
-/// `MICA_OUT_OF_MEMORY`. O(components).
+/// of the same parent; what visibility.h disables on the source is disabled on the clone. Null on failure:
+/// `MICA_NO_COPY` (names the type), `MICA_STALE`, `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`. O(components).
 MICA_API mica_entity mica_entity_clone(mica_world *world, mica_entity source);
 
 // Spawning
@@ -187,15 +198,15 @@ typedef mica_value mica_column;
 MICA_API mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns, int32_t column_count,
                                             int32_t count, mica_entity *entities);
 
-/// A run of new rows to be filled in.
+/// A run of new entities to be filled in; it ends where one of the columns does.
 typedef struct mica_spawn_span {
-    int32_t first; ///< number of the first row among all that are made
+    int32_t first; ///< number of the first entity among all that are made
     int32_t count;
     const mica_entity *entities;
     void *const *columns; ///< in the order of the components asked for, constructed; NULL for tags
 } mica_spawn_span;
 
-/// Fills in a span of new rows; must not call the world.
+/// Fills in a span of new entities; must not call the world.
 typedef void (*mica_spawn_function)(void *user, const mica_spawn_span *span);
 
 /// Makes `count` entities with these components, constructed, and hands them to `fill` span by span. All or none.
@@ -208,18 +219,19 @@ MICA_API mica_result mica_entity_spawn_fill(mica_world *world, const mica_compon
 
 /// Adds a component, constructed (`value` NULL) or with a value. Required components come along. Refuses:
 /// `MICA_EXISTS`, `MICA_NO_VALUE` (a value for a tag), `MICA_STALE`, `MICA_UNKNOWN`, `MICA_LOCKED`, `MICA_LIMIT`,
-/// `MICA_OUT_OF_MEMORY`. O(components of the entity).
+/// `MICA_OUT_OF_MEMORY`. O(components of the entity in tables), O(1) for a component of a pool that brings none of a
+/// table along.
 MICA_API mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component,
                                      const void *value);
 
 /// Adds a component with a value, or replaces the value. Replacing is no structural change and is allowed while
-/// structure is locked. Refuses as `mica_entity_add`, `MICA_EXISTS` excepted; `MICA_INVALID` (no value). O(components)
-/// if added, O(1) if replaced.
+/// structure is locked. Refuses as `mica_entity_add`, `MICA_EXISTS` excepted; `MICA_INVALID` (no value). As
+/// `mica_entity_add` if added, O(1) if replaced.
 MICA_API mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component,
                                      const void *value);
 
 /// Removes a component; nothing happens if it is not there. Refuses: `MICA_STALE`, `MICA_UNKNOWN`, `MICA_LOCKED`,
-/// `MICA_OUT_OF_MEMORY`. O(components).
+/// `MICA_OUT_OF_MEMORY`. O(components in tables), O(1) for a component of a pool.
 MICA_API mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component);
 
 /// Whether the entity is alive and has the component. Never fails. O(1).
@@ -270,7 +282,8 @@ MICA_API mica_result mica_entity_patch(mica_world *world, mica_entity entity, mi
                                        void (*change)(void *value, void *user), void *user);
 
 /// Writes up to `capacity` ids of the entity's components, in ascending order, to `components` (may be NULL if
-/// `capacity` is 0) and returns how many the entity has; -1: `MICA_STALE`, `MICA_INVALID` (no array). O(components).
+/// `capacity` is 0) and returns how many the entity has; -1: `MICA_STALE`, `MICA_INVALID` (no array). O(components),
+/// and O(components) more for each that lives in a pool.
 MICA_API int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica_component *components,
                                         int32_t capacity);
 

@@ -2,6 +2,8 @@
 // the last row of the table is never a hole but the one that is being closed.
 #include "scene/transfer.h"
 
+#include "store/visibility.h"
+
 #include <string.h>
 
 // Moves rows to a part of one chunk of `to`.
@@ -30,6 +32,10 @@ static void move_rows(mi_store *store, mi_table *from, mi_table *to, uint32_t lo
     }
     mica_entity *left = (mica_entity *)(void *)from_base + from_row;
     mica_entity *moved = (mica_entity *)(void *)to_base + to_row;
+    for (uint32_t i = 0; i < count && mi_store_hides_any(store); i++) {
+        mi_store_count_hidden_row(store, left[i], location + i, false);
+        mi_store_count_hidden_row(store, left[i], place + i, true);
+    }
     for (uint32_t i = 0; i < count; i++) {
         moved[i] = left[i];
         left[i] = MICA_NULL;

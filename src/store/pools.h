@@ -16,6 +16,18 @@ static inline uint64_t *mi_store_mask(const mi_store *store, mica_entity entity)
     return mi_masks_of(&store->masks, mica_entity_index(entity));
 }
 
+// The number of the first pool of a mask (NULL: empty) from `number` on; MI_POOL_NONE: there is none.
+#define MI_POOL_NONE UINT32_MAX
+static inline uint32_t mi_store_next_pool(const mi_store *store, const uint64_t *mask, uint32_t number) {
+    for (uint32_t word = number / 64; mask != NULL && word < store->masks.word_count; word++) {
+        const uint64_t bits = mask[word] & (word == number / 64 ? UINT64_MAX << number % 64 : UINT64_MAX);
+        if (bits != 0) {
+            return word * 64 + (uint32_t)__builtin_ctzll(bits);
+        }
+    }
+    return MI_POOL_NONE;
+}
+
 // What the inline functions below fall back to.
 bool mi_store_open_slowly(mi_store *store, mi_pool *pool, uint32_t entity_index, mi_pool_moved *moved);
 void mi_store_settle_pool_groups(mi_store *store, const mi_pool *pool, mica_entity entity);

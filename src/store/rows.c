@@ -4,7 +4,9 @@
 // chunk's edge does not take and give memory all the time. A table's first chunk grows by doubling until its capacity
 // is full; growing keeps the chunk's id, so no location changes. Opened rows lie behind `row_count` and count for
 // nothing until they are published.
+#include "base/error.h"
 #include "store/chunks.h"
+#include "store/visibility.h"
 
 #include <string.h>
 
@@ -205,9 +207,23 @@ static void move_row(const mi_store *store, const mi_table *table, uint8_t *to, 
     }
 }
 
+// The row at `location` goes and the one at `last` comes there.
+MI_APART static void count_hidden_rows(mi_store *store, uint32_t location, uint32_t last) {
+    const mica_entity *left = (const mica_entity *)(const void *)mi_store_base(store, location);
+    mi_store_count_hidden_row(store, left[mi_row_of(location)], location, false);
+    if (last != location) {
+        const mica_entity *moved = (const mica_entity *)(const void *)mi_store_base(store, last);
+        mi_store_count_hidden_row(store, moved[mi_row_of(last)], last, false);
+        mi_store_count_hidden_row(store, moved[mi_row_of(last)], location, true);
+    }
+}
+
 void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location) {
     const uint32_t last_row = table->row_count - 1;
     const uint32_t last = mi_store_location(table, last_row);
+    if (MICA_UNLIKELY(mi_store_hides_any(store))) {
+        count_hidden_rows(store, location, last);
+    }
     if (last != location) {
         uint8_t *to = mi_store_base(store, location);
         uint8_t *from = mi_store_base(store, last);

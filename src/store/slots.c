@@ -73,6 +73,19 @@ mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra) {
     return grow(slots, heap, used + (extra - reusable));
 }
 
+void mi_slots_preview(const mi_slots *slots, mica_entity *entities, uint32_t count) {
+    uint32_t free_index = slots->free_head;
+    uint32_t unused_index = slots->used;
+    for (uint32_t i = 0; i < count; i++) {
+        if (free_index != 0) {
+            entities[i] = mica_entity_make(free_index, slot_generation(slots->data[free_index]));
+            free_index = mi_slots_location(slots, free_index) & ~MI_SLOT_FREE;
+        } else {
+            entities[i] = mica_entity_make(unused_index++, 0);
+        }
+    }
+}
+
 void mi_slots_clear(mi_slots *slots) {
     slots->free_head = 0;
     for (uint32_t index = slots->used; index-- > 1;) {

@@ -43,6 +43,9 @@ void mi_slots_clear(mi_slots *slots);
 mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *entities, uint32_t count,
                              uint32_t *failed);
 
+// Writes the handles of the next `count` slots that are taken; needs room for them.
+void mi_slots_preview(const mi_slots *slots, mica_entity *entities, uint32_t count);
+
 // Handles that can still be issued.
 uint64_t mi_slots_left(const mi_slots *slots);
 
@@ -75,6 +78,11 @@ static inline mica_entity mi_slots_handle(const mi_slots *slots, uint32_t index)
 // Whether one more entity finds room without mi_slots_reserve.
 static inline bool mi_slots_have_room(const mi_slots *slots) {
     return slots->free_head != 0 || (slots->used != 0 && slots->used < slots->capacity);
+}
+
+// The index of the slot that is taken next; needs room.
+static inline uint32_t mi_slots_next(const mi_slots *slots) {
+    return slots->free_head != 0 ? slots->free_head : slots->used;
 }
 
 // Takes a slot; needs room. The slot freed last comes first.

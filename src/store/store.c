@@ -125,24 +125,27 @@ mi_table *mi_store_table(mi_store *store, const mica_component *components, uint
     return table;
 }
 
-// Adds a component to the ascending set in `scratch`; room is reserved. False: it is there.
-static bool scratch_insert(mi_store *store, mica_component component) {
+// Adds a component, if it lives in tables, to the ascending set in `scratch`; room is reserved.
+static void scratch_insert(mi_store *store, const mi_type *type) {
+    const mica_component component = type->info.id;
     uint32_t place = store->scratch.count;
     while (place > 0 && store->scratch.data[place - 1] > component) {
         place--;
     }
-    if (place > 0 && store->scratch.data[place - 1] == component) {
-        return false;
+    if (type->in_pool || (place > 0 && store->scratch.data[place - 1] == component)) {
+        return;
     }
     memmove(&store->scratch.data[place + 1], &store->scratch.data[place],
             (store->scratch.count - place) * sizeof(mica_component));
     store->scratch.data[place] = component;
     store->scratch.count++;
-    return true;
 }
 
 mi_table *mi_store_find_with(mi_store *store, mi_table *table, mica_component component) {
     const mi_type *type = mi_schema_type(store->schema, component);
+    if (type->in_pool && !type->brings_table) {
+        return table;
+    }
     const uint32_t need = table->component_count + 1u + (uint32_t)type->info.required_count;
     if (!MI_RESERVE(store->heap, MICA_MEMORY_TABLES, &store->scratch, need)) {
         store->failure = MICA_OUT_OF_MEMORY;
@@ -152,9 +155,9 @@ mi_table *mi_store_find_with(mi_store *store, mi_table *table, mica_component co
     if (table->component_count > 0) {
         memcpy(store->scratch.data, table->components, table->component_count * sizeof(mica_component));
     }
-    scratch_insert(store, component);
+    scratch_insert(store, type);
     for (int32_t i = 0; i < type->info.required_count; i++) {
-        scratch_insert(store, type->info.required[i]);
+        scratch_insert(store, mi_schema_type(store->schema, type->info.required[i]));
     }
     mi_table *target = mi_store_table(store, store->scratch.data, store->scratch.count);
     if (target != NULL) {
@@ -262,6 +265,8 @@ void mi_store_trim(mi_store *store) {
         }
         store->tables_dropped++;
     }
+    mi_store_trim_pools(store);
+    mi_store_trim_visibility(store);
     mi_chunks_release_outgrown(store);
     if (store->region != NULL) {
         mi_region_trim(store->region);
@@ -332,5 +337,6 @@ const char *mi_store_validate(const mi_store *store) {
     if (fault == NULL && store->region != NULL && !mi_region_validate(store->region)) {
         return "chunk memory: broken";
     }
-    return fault;
+    fault = fault == NULL ? mi_store_validate_pools(store) : fault;
+    return fault == NULL ? mi_store_validate_visibility(store) : fault;
 }

@@ -71,10 +71,10 @@ bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema);
 // Destructs all values and frees everything.
 void mi_store_free(mi_store *store);
 
-// Tables. `components` is ascending without repetition.
+// Tables. `components` is ascending without repetition; all of them live in tables.
 mi_table *mi_store_table(mi_store *store, const mica_component *components, uint32_t count);
 // The table that adding `component` with what it requires leads to, and that removing it leads to; the same table if
-// nothing changes.
+// nothing changes. A component of a pool leads to where those it requires in tables lead.
 static inline mi_table *mi_store_table_with(mi_store *store, mi_table *table, mica_component component);
 static inline mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component);
 // The same for a component that `table` does not have, or has, where no edge is remembered.
@@ -86,7 +86,7 @@ static inline mi_table *mi_store_root(const mi_store *store) {
 // Brings `ordered` and every table's rank up to date: canonical order is by the tables' sorted lists of names. False:
 // out of memory.
 bool mi_store_order(mi_store *store);
-// Drops tables without rows, spare chunks, and free blocks.
+// Drops tables without rows, spare chunks, free blocks, and what pools and marks do not use.
 void mi_store_trim(mi_store *store);
 
 // Rows. A row is opened (memory made sure of, not counted yet), filled in, then published; or left alone, which undoes
@@ -104,7 +104,8 @@ void mi_store_close_rows(mi_store *store, mi_table *table);
 // that is later.
 void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
                          void *from_column, uint32_t from_row);
-// Closes the hole at `location`, whose values are raw memory by now.
+// Closes the hole at `location`, whose values are raw memory by now. The handle of the row that goes is still there, or
+// null if the row has been moved elsewhere.
 void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location);
 // Destructs the values of the row at `location`, which are raw memory then.
 void mi_store_destruct_row(mi_store *store, const mi_table *table, uint32_t location);

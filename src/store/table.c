@@ -71,6 +71,7 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
     for (uint32_t i = 0; i < table->component_count; i++) {
         const mi_type *type = mi_schema_type(schema, table->components[i]);
         mi_bit_set(table->bits, table->components[i]);
+        table->has_toggle |= type->info.toggle;
         if (type->info.size == 0) {
             table->offset_of[type->info.id] = MI_OFFSET_TAG;
             continue;

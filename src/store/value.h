@@ -84,3 +84,15 @@ static inline bool mi_value_take(const mi_type *type, const mica_allocator *allo
     }
     return mi_value_copy(type, allocator, to, from, count);
 }
+
+// Makes one value in raw memory: constructed if `from` is NULL, otherwise taken from a caller's.
+static inline bool mi_value_make(const mi_type *type, const mica_allocator *allocator, void *to, const void *from) {
+    if (from == NULL) {
+        return mi_value_construct(type, allocator, to, 1);
+    }
+    if (MICA_LIKELY(!type->has_copy && !type->has_destruct)) {
+        mi_value_copy_bytes(to, from, type->info.size);
+        return true;
+    }
+    return mi_value_take(type, allocator, to, from, 1);
+}

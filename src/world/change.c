@@ -1,5 +1,5 @@
-// The one way in which an entity comes by other components or values: every structural verb and every folded command
-// ends here.
+// The one way in which an entity comes by other components or values in tables, and in which entities are made and end.
+// What lives in pools is joined to it by edit.c.
 //
 // A change to another table is made in this order, so that a failure leaves nothing behind:
 //   1. a row is opened in the new table;
@@ -7,6 +7,8 @@
 //   3. what cannot fail follows: values that are moved in, plain copies, the old row's values;
 //   4. the new row is published, what stays behind in the old row is destructed, and its hole is closed.
 #include "world/world.h"
+
+#include "store/visibility.h"
 
 #include <string.h>
 
@@ -116,7 +118,7 @@ static void fill_rest(row_fill fill, uint8_t *base, uint32_t row, uint8_t *old_b
     }
 }
 
-static mica_result fail_hook(const mica_world *world, const char *call) {
+mica_result mi_world_fail_hook(const mica_world *world, const char *call) {
     return mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call, "a construct or copy hook could not make its value");
 }
 
@@ -178,7 +180,7 @@ static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t ol
         return MICA_OK;
     }
     if ((to->can_fail || !fill->from->moves_bytes) && !fill_first(*fill, base, mi_row_of(place))) {
-        return fail_hook(fill->world, call);
+        return mi_world_fail_hook(fill->world, call);
     }
     fill_rest(*fill, base, mi_row_of(place), old_base, old_row);
     return MICA_OK;
@@ -192,6 +194,15 @@ static void destruct_left(row_fill fill, uint8_t *old_base, uint32_t old_row) {
         const mi_change *change = fill_change(&fill, column->type->info.id);
         if (!mi_table_has(fill.to, column->type->info.id) || change != NULL) {
             mi_value_destruct(column->type, &fill.world->store.values, column_value(old_base, column, old_row), 1);
+        }
+    }
+}
+
+// Forgets that components which the new table lacks are disabled.
+static void forget_toggles(mi_store *store, mica_entity entity, const mi_table *from, const mi_table *to) {
+    for (uint32_t i = 0; i < from->component_count; i++) {
+        if (!mi_table_has(to, from->components[i])) {
+            mi_store_forget_toggle(store, entity, from->components[i]);
         }
     }
 }
@@ -234,7 +245,7 @@ static mica_result change_in_place(mica_world *world, uint32_t location, const m
         uint8_t *column = mi_table_column(table, base, changes[i].component);
         void *place = column + (size_t)mi_row_of(location) * type->info.size;
         if (!mi_world_replace_value(world, type, place, changes[i].value, changes[i].move)) {
-            return fail_hook(world, call);
+            return mi_world_fail_hook(world, call);
         }
         mi_column_mark(column, world->store.version);
     }
@@ -262,6 +273,12 @@ mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to,
         }
         mi_slots_move(&store->slots, index, place);
         mi_store_publish_at(store, to, entity, place);
+        if (MICA_UNLIKELY(mi_store_hides_any(store))) {
+            mi_store_count_hidden_row(store, entity, place, true);
+        }
+    }
+    if (MICA_UNLIKELY(from->has_toggle)) {
+        forget_toggles(store, entity, from, to);
     }
     if (old_base != NULL) {
         if (from->has_destruct) {
@@ -276,16 +293,25 @@ mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to,
     return MICA_OK;
 }
 
+bool mi_world_have_slot(mica_world *world, const char *call) {
+    mi_store *store = &world->store;
+    if (MICA_LIKELY(mi_slots_have_room(&store->slots))) {
+        return true;
+    }
+    store->failure = mi_slots_reserve(&store->slots, &world->heap, 1);
+    if (store->failure != MICA_OK) {
+        store->limit = "all indices of entities are in use or retired";
+        mi_world_fail_store(world, call);
+        return false;
+    }
+    return true;
+}
+
 mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
                           const char *call) {
     mi_store *store = &world->store;
-    if (!mi_slots_have_room(&store->slots)) {
-        store->failure = mi_slots_reserve(&store->slots, &world->heap, 1);
-        if (store->failure != MICA_OK) {
-            store->limit = "all indices of entities are in use or retired";
-            mi_world_fail_store(world, call);
-            return MICA_NULL;
-        }
+    if (!mi_world_have_slot(world, call)) {
+        return MICA_NULL;
     }
     if (table == mi_store_root(store)) {
         return mi_slots_take(&store->slots, 0);
@@ -302,11 +328,15 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
     return entity;
 }
 
-// Takes an entity's links and row away.
+// Takes an entity's links, marks, elements and row away.
 static void strip(mica_world *world, mica_entity entity) {
     mi_store *store = &world->store;
     for (uint32_t i = 0; i < world->relations.count; i++) {
         world->relations.data[i].release(world, entity);
+    }
+    mi_store_forget_marks(store, entity);
+    if (store->pool_list.count > 0) {
+        mi_store_remove_elements(store, entity);
     }
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     if (location != 0) {

@@ -1,7 +1,12 @@
 // The verbs on one entity, by component id: create, destroy, add, set, remove, get, has.
 //
-// Each resolves the handle once (mi_world_resolve), checks what can be refused, then leaves the work to
-// mi_world_change. Components that are relations go to the relation's link and unlink instead.
+// Each resolves the handle once (mi_world_resolve), checks what can be refused, then leaves the work to mi_world_change
+// or, where pools come along, to mi_world_edit. A pool component that brings nothing along is put in and taken out
+// here: nothing of the entity's table is touched. Components that are relations go to the relation's link and unlink
+// instead.
+//
+// A pool's slots carry generations, so that reading a pool component takes no slot of the entity index. While walks
+// hold copies for writing, what they have written is brought back before a value is looked at.
 #include "world/world.h"
 
 #include "store/fetch.h"
@@ -96,6 +101,74 @@ mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entit
     return MICA_OK;
 }
 
+// Where values stand
+
+// An element's value and the version of its page; NULL: it is not there, or a tag.
+static inline void *find_in_pool(const mi_pool *pool, mica_entity entity, uint64_t **version) {
+    const uint32_t position = mi_pool_find(pool, entity);
+    if (MICA_UNLIKELY(position == MI_POSITION_NONE || pool->size == 0)) {
+        return NULL;
+    }
+    *version = &pool->versions[position >> pool->page_shift];
+    return mi_pool_value(pool, position);
+}
+
+// The value of the row at `location` and the version of its column; NULL: it is not there, or a tag.
+static inline void *find_in_row(const mi_store *store, uint32_t location, mica_component component,
+                                uint64_t **version) {
+    if (MICA_UNLIKELY(location < MI_ROW_MAX)) {
+        return NULL;
+    }
+    const mi_chunk *chunk = &store->chunks[location >> MI_ROW_BITS];
+    const mi_table *table = chunk->of.table;
+    if (MICA_UNLIKELY(component >= table->offset_count || table->offset_of[component] == 0 ||
+                      table->offset_of[component] == MI_OFFSET_TAG)) {
+        return NULL;
+    }
+    uint8_t *start = mi_table_column(table, chunk->base, component);
+    *version = &mi_column_head_of(start)->version;
+    return start + (size_t)mi_row_of(location) * (table->last_byte_of[component] + 1u);
+}
+
+static inline void settle(const mica_world *world, mica_entity entity, mica_component component) {
+    if (MICA_UNLIKELY(world->store.copied_count > 0)) {
+        mi_world_settle(world, entity, component);
+    }
+}
+
+// The entity's value of a component and the version of the column or page that it stands in; NULL without an error
+// being set.
+static inline void *find_value(const mica_world *world, mica_entity entity, mica_component component,
+                               uint64_t **version) {
+    if (MICA_UNLIKELY(world == NULL)) {
+        return NULL;
+    }
+    settle(world, entity, component);
+    const mi_pool *pool = mi_store_find_pool(&world->store, component);
+    if (pool != NULL) {
+        return find_in_pool(pool, entity, version);
+    }
+    uint32_t location = 0;
+    if (MICA_UNLIKELY(!mi_slots_resolve(&world->store.slots, entity, &location))) {
+        return NULL;
+    }
+    return find_in_row(&world->store, location, component, version);
+}
+
+static inline void stamp(uint64_t *version, uint64_t now) {
+    if (*version != now) {
+        *version = now;
+    }
+}
+
+void *mi_world_value(const mica_world *world, mica_entity entity, uint32_t location, const mi_type *type) {
+    const mica_component component = type->info.id;
+    const mi_pool *pool = mi_store_find_pool(&world->store, component);
+    uint64_t *version = NULL;
+    return pool != NULL ? find_in_pool(pool, entity, &version)
+                        : find_in_row(&world->store, location, component, &version);
+}
+
 // Adding, setting, removing
 
 // What a verb on one component of one entity is about.
@@ -130,9 +203,61 @@ static mica_result check_value(const mica_world *world, const mi_type *type, con
     return MICA_OK;
 }
 
-// Adds what the entity does not have.
+// Puts the entity into a pool that it is not in; the type brings nothing along.
+static mica_result put_element(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                               const char *call) {
+    mi_store *store = &world->store;
+    mi_pool_moved moved;
+    if (MICA_UNLIKELY(!mi_store_open_element(store, pool, mica_entity_index(entity), &moved))) {
+        return mi_world_fail_store(world, call);
+    }
+    if (pool->size > 0 && !mi_value_make(pool->type, &store->values, mi_pool_value(pool, mi_pool_next(pool)),
+                                         mi_pool_follow(&moved, value))) {
+        mi_pool_close_index(pool, &world->heap, mica_entity_index(entity));
+        return mi_world_fail_hook(world, call);
+    }
+    mi_store_publish_element(store, pool, entity);
+    return MICA_OK;
+}
+
+// Adds a component whose entity comes into pools, by itself or by what comes along.
+MI_APART static mica_result add_with_elements(mica_world *world, const verb_target *target, const void *value,
+                                              const char *call) {
+    const mi_type *type = target->type;
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->elements, 1)) {
+        return mi_fail_memory(&world->log, call, sizeof(mi_element));
+    }
+    world->elements.count = 0;
+    if (type->in_pool) {
+        world->elements.data[world->elements.count++] = (mi_element){
+            .pool = mi_store_find_pool(&world->store, type->info.id), .change = MI_ELEMENT_ADD, .value = value};
+    }
+    const mica_result result = mi_world_bring_elements(world, type, target->entity, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    mi_table *from = mi_store_table_at(&world->store, target->location);
+    mi_table *to = mi_store_table_with(&world->store, from, type->info.id);
+    if (to == NULL) {
+        return mi_world_fail_store(world, call);
+    }
+    mi_change change = {.component = type->info.id, .value = value};
+    const mi_edit edit = {.to = to,
+                          .changes = &change,
+                          .change_count = !type->in_pool && value != NULL,
+                          .elements = world->elements.data,
+                          .element_count = world->elements.count};
+    return mi_world_edit(world, target->entity, &edit, call);
+}
+
+// Adds what the entity does not have. The pool of a pool component has been found or made.
 static mica_result add_component(mica_world *world, const verb_target *target, const void *value, const char *call) {
     const mi_type *type = target->type;
+    if (type->in_pool || type->brings_pool) {
+        return type->info.required_count == 0
+                   ? put_element(world, mi_store_find_pool(&world->store, type->info.id), target->entity, value, call)
+                   : add_with_elements(world, target, value, call);
+    }
     if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
         const mica_result result = mi_world_attach(world, type, call);
         return result != MICA_OK ? result
@@ -147,17 +272,35 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
     return mi_world_change(world, target->entity, to, &change, value == NULL ? 0 : 1, call);
 }
 
+// Whether the entity has the component, MICA_OK or why that cannot be said: a pool that is not there yet is made.
+static inline mica_result find_component(mica_world *world, const verb_target *target, bool *has, const char *call) {
+    if (target->type->in_pool) {
+        const mi_pool *pool = mi_world_pool(world, target->type, call);
+        if (MICA_UNLIKELY(pool == NULL)) {
+            return mica_last_result();
+        }
+        *has = mi_pool_has(pool, target->entity);
+        return MICA_OK;
+    }
+    *has = mi_table_has(mi_store_table_at(&world->store, target->location), target->type->info.id);
+    return MICA_OK;
+}
+
 mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_add";
     verb_target target = {0};
+    bool has = false;
     mica_result result = find_structural(world, entity, component, &target, call);
     if (result == MICA_OK) {
         result = check_value(world, target.type, value, call);
     }
+    if (result == MICA_OK) {
+        result = find_component(world, &target, &has, call);
+    }
     if (result != MICA_OK) {
         return result;
     }
-    if (mi_table_has(mi_store_table_at(&world->store, target.location), component)) {
+    if (has) {
         return mi_fail(&world->log, MICA_EXISTS, call, "{} has {} already", MI_ENTITY(entity),
                        MI_TEXT(target.type->info.name));
     }
@@ -176,12 +319,22 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
         return mi_fail(&world->log, type->info.size == 0 ? MICA_NO_VALUE : MICA_INVALID, call,
                        type->info.size == 0 ? "{} is a tag" : "needs a value of {}", MI_TEXT(type->info.name));
     }
-    mi_table *table = mi_store_table_at(&world->store, target.location);
-    if (type->info.hooks.attach == NULL && mi_table_has(table, component)) {
-        const mi_change change = {.component = component, .value = value};
-        return mi_world_change(world, entity, table, &change, 1, call);
+    const mi_pool *pool = type->in_pool ? mi_store_find_pool(&world->store, component) : NULL;
+    uint64_t *version = NULL;
+    void *place = pool != NULL ? find_in_pool(pool, entity, &version)
+                               : find_in_row(&world->store, target.location, component, &version);
+    if (place != NULL && type->info.hooks.attach == NULL) {
+        settle(world, entity, component);
+        if (!mi_world_replace_value(world, type, place, value, false)) {
+            return mi_world_fail_hook(world, call);
+        }
+        stamp(version, world->store.version);
+        return MICA_OK;
     }
     result = mi_world_check_structure(world, call);
+    if (result == MICA_OK && type->in_pool && mi_world_pool(world, type, call) == NULL) {
+        return mica_last_result();
+    }
     return result == MICA_OK ? add_component(world, &target, value, call) : result;
 }
 
@@ -191,6 +344,13 @@ mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_compo
     const mica_result result = find_structural(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
+    }
+    if (target.type->in_pool) {
+        mi_pool *pool = mi_store_find_pool(&world->store, component);
+        if (pool != NULL && mi_pool_has(pool, entity)) {
+            mi_store_remove_element(&world->store, pool, entity);
+        }
+        return MICA_OK;
     }
     mi_table *from = mi_store_table_at(&world->store, target.location);
     if (!mi_table_has(from, component)) {
@@ -206,8 +366,15 @@ mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_compo
 // Asking
 
 bool mica_entity_has(const mica_world *world, mica_entity entity, mica_component component) {
+    if (MICA_UNLIKELY(world == NULL)) {
+        return false;
+    }
+    const mi_pool *pool = mi_store_find_pool(&world->store, component);
+    if (pool != NULL) {
+        return mi_pool_has(pool, entity);
+    }
     uint32_t location = 0;
-    return world != NULL && mi_slots_resolve(&world->store.slots, entity, &location) &&
+    return mi_slots_resolve(&world->store.slots, entity, &location) &&
            mi_table_has(mi_store_table_at(&world->store, location), component);
 }
 
@@ -217,9 +384,8 @@ bool mica_entity_has_all(const mica_world *world, mica_entity entity, const mica
         !mi_slots_resolve(&world->store.slots, entity, &location)) {
         return false;
     }
-    const mi_table *table = mi_store_table_at(&world->store, location);
     for (int32_t i = 0; i < count; i++) {
-        if (!mi_table_has(table, components[i])) {
+        if (!mi_world_has(world, entity, location, components[i])) {
             return false;
         }
     }
@@ -240,9 +406,8 @@ bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *cons
     if (world == NULL || (types == NULL && count > 0) || !mi_slots_resolve(&world->store.slots, entity, &location)) {
         return false;
     }
-    const mi_table *table = mi_store_table_at(&world->store, location);
     for (int32_t i = 0; i < count; i++) {
-        if (mi_table_has(table, mica_world_component(world, types[i])) == any) {
+        if (mi_world_has(world, entity, location, mica_world_component(world, types[i])) == any) {
             return any;
         }
     }
@@ -262,33 +427,15 @@ MI_COLD static void *fail_get(const mica_world *world, mica_entity entity, mica_
     return NULL;
 }
 
-// The entity's value of a component, and the column that it stands in; NULL without an error being set.
-static inline void *find_value(const mica_world *world, mica_entity entity, mica_component component, void **column) {
-    uint32_t location = 0;
-    if (MICA_UNLIKELY(world == NULL || !mi_slots_resolve(&world->store.slots, entity, &location) ||
-                      location < MI_ROW_MAX)) {
-        return NULL;
-    }
-    const mi_chunk *chunk = &world->store.chunks[location >> MI_ROW_BITS];
-    const mi_table *table = chunk->of.table;
-    if (MICA_UNLIKELY(component >= table->offset_count || table->offset_of[component] == 0 ||
-                      table->offset_of[component] == MI_OFFSET_TAG)) {
-        return NULL;
-    }
-    uint8_t *start = mi_table_column(table, chunk->base, component);
-    *column = start;
-    return start + (size_t)mi_row_of(location) * (table->last_byte_of[component] + 1u);
-}
-
 const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component) {
-    void *column = NULL;
-    const void *value = find_value(world, entity, component, &column);
+    uint64_t *version = NULL;
+    const void *value = find_value(world, entity, component, &version);
     return MICA_LIKELY(value != NULL) ? value : fail_get(world, entity, component, "mica_entity_get");
 }
 
 static void *get_write(mica_world *world, mica_entity entity, mica_component component, const char *call) {
-    void *column = NULL;
-    void *value = find_value(world, entity, component, &column);
+    uint64_t *version = NULL;
+    void *value = find_value(world, entity, component, &version);
     if (MICA_UNLIKELY(value == NULL)) {
         return fail_get(world, entity, component, call);
     }
@@ -297,7 +444,7 @@ static void *get_write(mica_world *world, mica_entity entity, mica_component com
                 MI_TEXT(mi_schema_type(world->schema, component)->info.name));
         return NULL;
     }
-    mi_column_mark(column, world->store.version);
+    stamp(version, world->store.version);
     return value;
 }
 
@@ -317,7 +464,7 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     if (change == NULL) {
         return mi_fail(&world->log, MICA_INVALID, call, "needs a function that changes {}", MI_TEXT(type->info.name));
     }
-    if (!mi_table_has(mi_store_table_at(&world->store, target.location), component)) {
+    if (!mi_world_has(world, entity, target.location, component)) {
         return mi_fail(&world->log, MICA_ABSENT, call, "{} does not have {}", MI_ENTITY(entity),
                        MI_TEXT(type->info.name));
     }
@@ -332,6 +479,20 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     return MICA_OK;
 }
 
+// Puts a component into the ascending list of the `capacity` lowest ones, of `count` so far.
+static void list_component(mica_component *components, int32_t capacity, int32_t count, mica_component component) {
+    int32_t place = count < capacity ? count : capacity;
+    if (place == capacity && (capacity <= 0 || components[capacity - 1] < component)) {
+        return;
+    }
+    place -= place == capacity;
+    while (place > 0 && components[place - 1] > component) {
+        components[place] = components[place - 1];
+        place--;
+    }
+    components[place] = component;
+}
+
 int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica_component *components,
                                int32_t capacity) {
     static const char call[] = "mica_entity_components";
@@ -343,9 +504,15 @@ int32_t mica_entity_components(const mica_world *world, mica_entity entity, mica
         mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of ids of its capacity");
         return -1;
     }
-    const mi_table *table = mi_store_table_at(&world->store, location);
-    for (int32_t i = 0; i < table->component_count && i < capacity; i++) {
+    const mi_store *store = &world->store;
+    const mi_table *table = mi_store_table_at(store, location);
+    int32_t count = table->component_count;
+    for (int32_t i = 0; i < count && i < capacity; i++) {
         components[i] = table->components[i];
     }
-    return table->component_count;
+    const uint64_t *mask = mi_store_mask(store, entity);
+    for (uint32_t number = 0; (number = mi_store_next_pool(store, mask, number)) != MI_POOL_NONE; number++) {
+        list_component(components, capacity, count++, store->pool_list.data[number]->type->info.id);
+    }
+    return count;
 }

@@ -1,78 +1,139 @@
 // Making entities with components: one, many from columns, many filled in by a callback, and clones.
 //
 // The table is reached by following edges from the root, a component at a time, so that required components come along
-// and the whole path is cached. Many at once open all their rows, make column by column what can fail, and publish
-// nothing before all of it is made.
+// and the whole path is cached; pools are listed beside. Many at once open all their rows and elements, make column by
+// column what can fail, and publish nothing before all of it is made.
 #include "world/world.h"
+
+#include "store/visibility.h"
 
 #include <string.h>
 
-// Resolves the components of `values`, checks them, and leaves those with a value, ascending, in world->changes.
-// Relations are left out: `relation_count` says how many there are. Returns the table, or NULL with the error set.
-static mi_table *spawn_table(mica_world *world, const mica_value *values, int32_t count, uint32_t *relation_count,
-                             const char *call) {
-    mi_table *table = mi_store_root(&world->store);
-    *relation_count = 0;
-    if (count < 0 || (count > 0 && values == NULL)) {
-        mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of values and how many they are");
-        return NULL;
-    }
-    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->changes, (size_t)count)) {
-        mi_fail_memory(&world->log, call, (size_t)count * sizeof(mi_change));
-        return NULL;
+// What is spawned: the values for the table stand in world->changes, the elements in world->elements.
+typedef struct spawn_target {
+    mi_table *table;
+    uint32_t relation_count; // they are linked by the caller
+} spawn_target;
+
+static bool reserve_scratch(mica_world *world, size_t count, const char *call) {
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->changes, count) ||
+        !MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->elements, count)) {
+        mi_fail_memory(&world->log, call, count * sizeof(mi_element));
+        return false;
     }
     world->changes.count = 0;
-    for (int32_t i = 0; i < count; i++) {
-        const mica_component component =
-            values[i].type != NULL ? mica_world_component(world, values[i].type) : values[i].component;
-        if (component == 0 && values[i].type != NULL) {
-            return NULL; // the registration has said why
-        }
-        const mi_type *type = mi_world_type(world, component, call);
-        if (type == NULL) {
-            return NULL;
-        }
-        if (type->info.size == 0 && values[i].value != NULL) {
-            mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
-            return NULL;
-        }
-        uint32_t place = world->changes.count++;
-        mi_change *changes = world->changes.data;
-        while (place > 0 && changes[place - 1].component > component) {
-            changes[place] = changes[place - 1];
-            place--;
-        }
-        changes[place] = (mi_change){.component = component, .value = values[i].value};
-        if (place > 0 && changes[place - 1].component == component) {
-            mi_fail(&world->log, MICA_EXISTS, call, "{} is named twice", MI_TEXT(type->info.name));
-            return NULL;
-        }
-        if (type->info.hooks.attach != NULL) {
-            ++*relation_count;
-            if (mi_world_attach(world, type, call) != MICA_OK) {
-                return NULL;
-            }
-            continue;
-        }
-        table = mi_store_table_with(&world->store, table, component);
-        if (table == NULL) {
-            mi_world_fail_store(world, call);
-            return NULL;
-        }
-    }
-    return table;
+    world->elements.count = 0;
+    return true;
 }
 
-// Takes out of world->changes what has no value to give. Relations stand in `values` still.
+// Puts a value in its place in world->changes, which is reserved and ascending; false: the component is there already.
+static bool insert_value(mica_world *world, mica_component component, const void *value) {
+    uint32_t place = world->changes.count++;
+    mi_change *changes = world->changes.data;
+    while (place > 0 && changes[place - 1].component > component) {
+        changes[place] = changes[place - 1];
+        place--;
+    }
+    changes[place] = (mi_change){.component = component, .value = value};
+    return place == 0 || changes[place - 1].component != component;
+}
+
+// Resolves and checks the component of a value, makes it known, and puts it into world->changes; NULL with the error
+// set.
+static const mi_type *list_value(mica_world *world, const mica_value *value, const char *call) {
+    const mica_component component = value->type != NULL ? mica_world_component(world, value->type) : value->component;
+    if (component == 0 && value->type != NULL) {
+        return NULL; // the registration has said why
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    if (type == NULL) {
+        return NULL;
+    }
+    if (type->info.size == 0 && value->value != NULL) {
+        mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
+        return NULL;
+    }
+    if (!insert_value(world, component, value->value)) {
+        mi_fail(&world->log, MICA_EXISTS, call, "{} is named twice", MI_TEXT(type->info.name));
+        return NULL;
+    }
+    return mi_world_attach(world, type, call) == MICA_OK ? type : NULL;
+}
+
+// Lists the pools that come along with the components in world->changes.
+static bool bring_elements(mica_world *world, const char *call) {
+    for (uint32_t i = 0; i < world->changes.count; i++) {
+        const mi_type *type = mi_schema_type(world->schema, world->changes.data[i].component);
+        if (type->brings_pool && mi_world_bring_elements(world, type, MICA_NULL, call) != MICA_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Takes out of world->changes what has no value to give to the table. Relations stand in the caller's values still.
 static void keep_values(mica_world *world) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < world->changes.count; i++) {
         const mi_change change = world->changes.data[i];
-        if (change.value != NULL && mi_schema_type(world->schema, change.component)->info.hooks.attach == NULL) {
+        const mi_type *type = mi_schema_type(world->schema, change.component);
+        if (change.value != NULL && type->info.hooks.attach == NULL && !type->in_pool) {
             world->changes.data[kept++] = change;
         }
     }
     world->changes.count = kept;
+}
+
+// Resolves the components of `values`, checks them and says what is to be made; false with the error set.
+static bool find_spawn(mica_world *world, const mica_value *values, int32_t count, spawn_target *target,
+                       const char *call) {
+    *target = (spawn_target){.table = mi_store_root(&world->store)};
+    if (count < 0 || (count > 0 && values == NULL)) {
+        mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of values and how many they are");
+        return false;
+    }
+    if (!reserve_scratch(world, (size_t)count, call)) {
+        return false;
+    }
+    bool brings_pool = false;
+    for (int32_t i = 0; i < count; i++) {
+        const mi_type *type = list_value(world, &values[i], call);
+        if (type == NULL) {
+            return false;
+        }
+        if (type->info.hooks.attach != NULL) {
+            target->relation_count++;
+            continue;
+        }
+        if (type->in_pool) {
+            mi_pool *pool = mi_world_pool(world, type, call);
+            if (pool == NULL) {
+                return false;
+            }
+            world->elements.data[world->elements.count++] =
+                (mi_element){.pool = pool, .change = MI_ELEMENT_ADD, .value = values[i].value};
+        }
+        brings_pool = brings_pool || type->brings_pool;
+        target->table = mi_store_table_with(&world->store, target->table, type->info.id);
+        if (target->table == NULL) {
+            mi_world_fail_store(world, call);
+            return false;
+        }
+    }
+    if (brings_pool && !bring_elements(world, call)) {
+        return false;
+    }
+    keep_values(world);
+    return true;
+}
+
+// What is listed, with `table`.
+static mi_edit listed_edit(mica_world *world, mi_table *table) {
+    return (mi_edit){.to = table,
+                     .changes = world->changes.data,
+                     .change_count = world->changes.count,
+                     .elements = world->elements.data,
+                     .element_count = world->elements.count};
 }
 
 static mica_component value_component(mica_world *world, const mica_value *value) {
@@ -102,7 +163,8 @@ static bool fill_linked(mica_world *world, mica_entity entity, const mi_table *t
         mi_world_fail_store(world, call);
         return false;
     }
-    return mi_world_change(world, entity, to, world->changes.data, world->changes.count, call) == MICA_OK;
+    const mi_edit edit = listed_edit(world, to);
+    return mi_world_edit(world, entity, &edit, call) == MICA_OK;
 }
 
 // The entity is linked while it is empty: a link can be refused, and values that were moved in could not be given back.
@@ -124,7 +186,8 @@ static uint32_t plan_hash(uint32_t hash, mica_component component) {
 }
 
 static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
-    if (count < 1 || count > MI_SPAWN_VALUE_MAX || !table->is_plain || table->component_count != count) {
+    if (count < 1 || count > MI_SPAWN_VALUE_MAX || !table->is_plain || table->component_count != count ||
+        world->elements.count > 0) {
         return;
     }
     mi_spawn_plan plan = {.table = table, .tables_dropped = world->store.tables_dropped, .count = count};
@@ -171,20 +234,16 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
 // Spawns anything, step by step.
 MI_APART static mica_entity spawn_by_edges(mica_world *world, const mica_value *values, int32_t count) {
     static const char call[] = "mica_entity_spawn";
-    uint32_t relation_count = 0;
-    if (mi_world_check_structure(world, call) != MICA_OK) {
+    spawn_target target;
+    if (mi_world_check_structure(world, call) != MICA_OK || !find_spawn(world, values, count, &target, call)) {
         return MICA_NULL;
     }
-    mi_table *table = spawn_table(world, values, count, &relation_count, call);
-    if (table == NULL) {
-        return MICA_NULL;
+    if (target.relation_count > 0) {
+        return spawn_linked(world, target.table, values, count, call);
     }
-    keep_values(world);
-    if (relation_count > 0) {
-        return spawn_linked(world, table, values, count, call);
-    }
-    remember_plan(world, table, values, count);
-    return mi_world_make(world, table, world->changes.data, world->changes.count, call);
+    remember_plan(world, target.table, values, count);
+    const mi_edit edit = listed_edit(world, target.table);
+    return mi_world_make_edited(world, &edit, call);
 }
 
 mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count) {
@@ -198,27 +257,46 @@ mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32
 
 // Many
 
-// The new rows of one table, [first, first + count), and where their values come from.
-typedef struct spawn_rows {
+// What many are made of: the rows of one table, [first, first + count), and in each pool of world->elements the
+// positions behind its last one. Values come from arrays of `count`, as world->changes and world->elements say.
+typedef struct spawn_batch {
     mica_world *world;
     mi_table *table;
-    const mi_change *changes; // `value` is an array of `count`
-    uint32_t change_count;
     uint32_t first;
     uint32_t count;
-} spawn_rows;
+    mica_entity *handles; // that the entities will have; NULL if there are no elements
+} spawn_batch;
 
-static const mi_change *batch_change(const spawn_rows *batch, mica_component component) {
-    for (uint32_t i = 0; i < batch->change_count; i++) {
-        if (batch->changes[i].component == component) {
-            return &batch->changes[i];
-        }
+// A column of the batch: of its table, or of a pool.
+typedef struct batch_column {
+    const mi_type *type;
+    const void *values;      // NULL: constructed
+    const mi_column *column; // NULL: of a pool
+    const mi_pool *pool;
+} batch_column;
+
+static uint32_t batch_column_count(const spawn_batch *batch) {
+    return batch->table->column_count + batch->world->elements.count;
+}
+
+static batch_column batch_column_at(const spawn_batch *batch, uint32_t number) {
+    const mica_world *world = batch->world;
+    if (number >= batch->table->column_count) {
+        const mi_element *element = &world->elements.data[number - batch->table->column_count];
+        return (batch_column){.type = element->pool->type,
+                              .values = mi_store_follow(&world->store, element->value),
+                              .pool = element->pool};
     }
-    return NULL;
+    const mi_column *column = &batch->table->columns[number];
+    const void *values = NULL;
+    for (uint32_t i = 0; i < world->changes.count && values == NULL; i++) {
+        values = world->changes.data[i].component == column->component ? world->changes.data[i].value : NULL;
+    }
+    return (batch_column){.type = column->type, .values = mi_store_follow(&world->store, values), .column = column};
 }
 
 // The rows of the batch from number `done` on that lie in one chunk: how many, and the chunk's base and first row.
-static uint32_t batch_run(const spawn_rows *batch, uint32_t done, uint8_t **base, uint32_t *row) {
+static uint32_t batch_run(const spawn_batch *batch, uint32_t done, uint8_t **base, uint32_t *row) {
     const uint32_t location = mi_store_location(batch->table, batch->first + done);
     const uint32_t capacity = 1u << batch->table->shift;
     *base = mi_store_base(&batch->world->store, location);
@@ -227,76 +305,173 @@ static uint32_t batch_run(const spawn_rows *batch, uint32_t done, uint8_t **base
     return room < batch->count - done ? room : batch->count - done;
 }
 
-static bool batch_column_fails(const mi_column *column, const mi_change *change) {
-    return change == NULL ? column->type->info.hooks.construct != NULL : column->type->info.hooks.copy != NULL;
+// The values of a column from number `done` on that follow each other: how many, and the first one. The column of a
+// table is stamped.
+static uint32_t batch_values(const spawn_batch *batch, const batch_column *column, uint32_t done, uint8_t **values) {
+    if (column->column == NULL) {
+        const uint32_t position = column->pool->count + done;
+        const uint32_t page_size = 1u << column->pool->page_shift;
+        const uint32_t room = page_size - (position & (page_size - 1));
+        *values = mi_pool_value(column->pool, position);
+        return room < batch->count - done ? room : batch->count - done;
+    }
+    uint8_t *base = NULL;
+    uint32_t row = 0;
+    const uint32_t run = batch_run(batch, done, &base, &row);
+    *values = base + column->column->offset + (size_t)row * column->column->size;
+    mi_column_mark(base + column->column->offset, batch->world->store.version);
+    return run;
 }
 
-// Makes the values of a column in the first `limit` rows: those that can fail, or the others. Returns how many rows are
-// made: fewer than `limit` if a hook failed.
-static uint32_t batch_fill(const spawn_rows *batch, const mi_column *column, uint32_t limit) {
-    const mi_change *change = batch_change(batch, column->type->info.id);
+static bool batch_column_fails(const batch_column *column) {
+    return column->values == NULL ? column->type->has_construct : column->type->has_copy;
+}
+
+// Makes all values of a column. Returns how many are made: fewer than the batch has if a hook failed.
+static uint32_t batch_fill(const spawn_batch *batch, const batch_column *column) {
     const mica_allocator *values = &batch->world->store.values;
-    const uint8_t *from = change == NULL ? NULL : mi_store_follow(&batch->world->store, change->value);
-    for (uint32_t done = 0; done < limit;) {
-        uint8_t *base = NULL;
-        uint32_t row = 0;
-        uint32_t run = batch_run(batch, done, &base, &row);
-        run = run < limit - done ? run : limit - done;
-        uint8_t *to = base + column->offset + (size_t)row * column->size;
-        const bool made = change == NULL
-                              ? mi_value_construct(column->type, values, to, run)
-                              : mi_value_take(column->type, values, to, from + (size_t)done * column->size, run);
+    const size_t size = column->type->info.size;
+    for (uint32_t done = 0; size > 0 && done < batch->count;) {
+        uint8_t *to = NULL;
+        const uint32_t run = batch_values(batch, column, done, &to);
+        const bool made = column->values == NULL ? mi_value_construct(column->type, values, to, run)
+                                                 : mi_value_take(column->type, values, to,
+                                                                 (const uint8_t *)column->values + done * size, run);
         if (!made) {
             return done;
         }
-        mi_column_mark(base + column->offset, batch->world->store.version);
         done += run;
     }
-    return limit;
+    return batch->count;
 }
 
-static void batch_destruct(const spawn_rows *batch, const mi_column *column, uint32_t limit) {
+static void batch_destruct(const spawn_batch *batch, const batch_column *column, uint32_t limit) {
     for (uint32_t done = 0; done < limit;) {
-        uint8_t *base = NULL;
-        uint32_t row = 0;
-        uint32_t run = batch_run(batch, done, &base, &row);
+        uint8_t *values = NULL;
+        uint32_t run = batch_values(batch, column, done, &values);
         run = run < limit - done ? run : limit - done;
-        mi_value_destruct(column->type, &batch->world->store.values, base + column->offset + (size_t)row * column->size,
-                          run);
+        mi_value_destruct(column->type, &batch->world->store.values, values, run);
         done += run;
     }
 }
 
-// Makes all values or none.
-static bool batch_make(const spawn_rows *batch) {
-    const mi_table *table = batch->table;
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        const mi_column *column = &table->columns[i];
-        if (!batch_column_fails(column, batch_change(batch, column->type->info.id))) {
+// Makes all values or none: first those that can fail.
+static bool batch_make(const spawn_batch *batch) {
+    const uint32_t column_count = batch_column_count(batch);
+    for (uint32_t i = 0; i < column_count; i++) {
+        batch_column column = batch_column_at(batch, i);
+        if (!batch_column_fails(&column)) {
             continue;
         }
-        const uint32_t made = batch_fill(batch, column, batch->count);
+        const uint32_t made = batch_fill(batch, &column);
         if (made == batch->count) {
             continue;
         }
-        batch_destruct(batch, column, made);
+        batch_destruct(batch, &column, made);
         while (i-- > 0) {
-            if (batch_column_fails(&table->columns[i], batch_change(batch, table->columns[i].type->info.id))) {
-                batch_destruct(batch, &table->columns[i], batch->count);
+            column = batch_column_at(batch, i);
+            if (batch_column_fails(&column)) {
+                batch_destruct(batch, &column, batch->count);
             }
         }
         return false;
     }
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        const mi_column *column = &table->columns[i];
-        if (!batch_column_fails(column, batch_change(batch, column->type->info.id))) {
-            batch_fill(batch, column, batch->count);
+    for (uint32_t i = 0; i < column_count; i++) {
+        const batch_column column = batch_column_at(batch, i);
+        if (!batch_column_fails(&column)) {
+            batch_fill(batch, &column);
         }
     }
     return true;
 }
 
-static void batch_publish(const spawn_rows *batch, mica_entity *entities) {
+_Static_assert(MI_MASKS_SHIFT == MI_SPARSE_SHIFT, "an entity's mask is in the page of the same number");
+
+// Opens a pool and the masks for the entities of the batch, page by page.
+static bool open_pages(const spawn_batch *batch, mi_pool *pool) {
+    mi_store *store = &batch->world->store;
+    uint32_t open_page = UINT32_MAX;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const uint32_t index = mica_entity_index(batch->handles[i]);
+        if (index >> MI_SPARSE_SHIFT == open_page) {
+            continue;
+        }
+        open_page = index >> MI_SPARSE_SHIFT;
+        if (!mi_masks_open(&store->masks, store->heap, index) || !mi_pool_open_index(pool, store->heap, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Closes the first `pool_count` pools of what is not to be published.
+static void close_elements(const spawn_batch *batch, uint32_t pool_count) {
+    for (uint32_t i = 0; i < pool_count; i++) {
+        mi_pool *pool = batch->world->elements.data[i].pool;
+        for (uint32_t k = 0; k < batch->count; k++) {
+            mi_pool_close_index(pool, &batch->world->heap, mica_entity_index(batch->handles[k]));
+        }
+    }
+}
+
+// Makes room in a pool for the batch, and follows the values that move.
+static bool open_pool(const spawn_batch *batch, mi_pool *pool) {
+    mica_world *world = batch->world;
+    mi_pool_moved moved;
+    if (!open_pages(batch, pool) || !mi_pool_reserve(pool, &world->heap, &world->store.values, batch->count, &moved)) {
+        world->store.failure = MICA_OUT_OF_MEMORY;
+        return false;
+    }
+    if (moved.byte_size > 0) {
+        const mi_edit listed = listed_edit(world, batch->table);
+        mi_world_follow(&listed, &moved);
+    }
+    return true;
+}
+
+// Finds the handles that the entities will have, and opens all pools for them.
+static bool open_elements(spawn_batch *batch, const char *call) {
+    mica_world *world = batch->world;
+    if (world->elements.count == 0 || batch->count == 0) {
+        return true;
+    }
+    const size_t size = (size_t)batch->count * sizeof(mica_entity);
+    batch->handles = mi_heap_allocate(&world->heap, MICA_MEMORY_WORLD, size, _Alignof(mica_entity));
+    if (batch->handles == NULL) {
+        mi_fail_memory(&world->log, call, size);
+        return false;
+    }
+    mi_slots_preview(&world->store.slots, batch->handles, batch->count);
+    for (uint32_t i = 0; i < world->elements.count; i++) {
+        if (!open_pool(batch, world->elements.data[i].pool)) {
+            close_elements(batch, i + 1);
+            mi_world_fail_store(world, call);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Makes room for everything, or leaves all as it was.
+static mica_result open_batch(spawn_batch *batch, const char *call) {
+    mica_world *world = batch->world;
+    mi_store *store = &world->store;
+    const mica_result result = mi_slots_reserve(&store->slots, &world->heap, batch->count);
+    if (result != MICA_OK) {
+        return mi_fail(&world->log, result, call, "no room for {} more entities", MI_UINT(batch->count));
+    }
+    if (batch->table != mi_store_root(store) && !mi_store_open_rows(store, batch->table, batch->count)) {
+        return mi_world_fail_store(world, call);
+    }
+    if (!open_elements(batch, call)) {
+        mi_store_close_rows(store, batch->table);
+        return mica_last_result();
+    }
+    return MICA_OK;
+}
+
+// Takes the slots of the entities and publishes their rows.
+static void publish_rows(const spawn_batch *batch, mica_entity *entities) {
     mi_store *store = &batch->world->store;
     const bool has_rows = batch->table != mi_store_root(store);
     for (uint32_t done = 0; done < batch->count;) {
@@ -324,9 +499,21 @@ static void batch_publish(const spawn_rows *batch, mica_entity *entities) {
     }
 }
 
-// Checks, makes and publishes a batch from columns.
-static mica_result spawn_batch(mica_world *world, const mica_column *columns, int32_t column_count, int32_t count,
-                               mica_entity *entities, spawn_rows *batch, const char *call) {
+static void publish_elements(const spawn_batch *batch) {
+    mica_world *world = batch->world;
+    for (uint32_t i = 0; i < world->elements.count && batch->count > 0; i++) {
+        mi_store_publish_elements(&world->store, world->elements.data[i].pool, batch->handles, batch->count);
+    }
+}
+
+static void free_batch(mica_world *world, const spawn_batch *batch) {
+    mi_heap_release(&world->heap, MICA_MEMORY_WORLD, batch->handles, (size_t)batch->count * sizeof(mica_entity),
+                    _Alignof(mica_entity));
+}
+
+// Checks, makes and publishes a batch from columns; the caller frees it.
+static mica_result spawn_batch_of(mica_world *world, const mica_column *columns, int32_t column_count, int32_t count,
+                                  mica_entity *entities, spawn_batch *batch, const char *call) {
     mica_result result = mi_world_check_structure(world, call);
     if (result != MICA_OK) {
         return result;
@@ -334,66 +521,90 @@ static mica_result spawn_batch(mica_world *world, const mica_column *columns, in
     if (count < 0) {
         return mi_fail(&world->log, MICA_INVALID, call, "cannot make {} entities", MI_INT(count));
     }
-    uint32_t relation_count = 0;
-    mi_table *table = spawn_table(world, columns, column_count, &relation_count, call);
-    if (table == NULL) {
+    spawn_target target;
+    if (!find_spawn(world, columns, column_count, &target, call)) {
         return mica_last_result();
     }
-    if (relation_count > 0) {
+    if (target.relation_count > 0) {
         return mi_fail_plain(&world->log, MICA_UNSUPPORTED, call,
                              "relations are linked afterwards, many at once by their own verb");
     }
-    keep_values(world);
-    result = mi_slots_reserve(&world->store.slots, &world->heap, (uint32_t)count);
+    *batch = (spawn_batch){
+        .world = world, .table = target.table, .first = target.table->row_count, .count = (uint32_t)count};
+    result = open_batch(batch, call);
     if (result != MICA_OK) {
-        return mi_fail(&world->log, result, call, "no room for {} more entities", MI_INT(count));
+        return result;
     }
-    if (table != mi_store_root(&world->store) && !mi_store_open_rows(&world->store, table, (uint32_t)count)) {
-        return mi_world_fail_store(world, call);
-    }
-    batch->world = world;
-    batch->table = table;
-    batch->changes = world->changes.data;
-    batch->change_count = world->changes.count;
-    batch->first = table->row_count;
-    batch->count = (uint32_t)count;
     if (!batch_make(batch)) {
-        mi_store_close_rows(&world->store, table);
+        close_elements(batch, world->elements.count);
+        mi_store_close_rows(&world->store, batch->table);
         return mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call,
                              "a construct or copy hook could not make its values");
     }
-    batch_publish(batch, entities);
+    publish_rows(batch, entities);
+    publish_elements(batch);
     return MICA_OK;
 }
 
 mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns, int32_t column_count, int32_t count,
                                    mica_entity *entities) {
-    spawn_rows batch = {0};
+    spawn_batch batch = {0};
     const mica_result result =
-        spawn_batch(world, columns, column_count, count, entities, &batch, "mica_entity_spawn_many");
+        spawn_batch_of(world, columns, column_count, count, entities, &batch, "mica_entity_spawn_many");
     if (result == MICA_OK) {
         MI_STORE_SHAKE(&world->store, batch.table);
     }
+    free_batch(world, &batch);
     return result;
 }
 
+// The elements of a pool from the batch's number `done` on whose values follow each other, `limit` at most: how many,
+// and the first value. A group may have taken them in, wherever it has room.
+static uint32_t element_run(const spawn_batch *batch, const mi_pool *pool, uint32_t done, uint32_t limit,
+                            void **values) {
+    const uint32_t position = mi_pool_find(pool, batch->handles[done]);
+    const uint32_t page_size = 1u << pool->page_shift;
+    const uint32_t room = page_size - (position & (page_size - 1));
+    uint32_t run = 1;
+    *values = mi_pool_value(pool, position);
+    while (run < limit && run < room && mi_pool_find(pool, batch->handles[done + run]) == position + run) {
+        run++;
+    }
+    return run;
+}
+
+// Finds the columns of the span that starts with number `done`, and returns its length.
+static uint32_t find_span(const spawn_batch *batch, const mica_component *components, int32_t component_count,
+                          uint32_t done, void **columns, const mica_entity **entities) {
+    const mi_store *store = &batch->world->store;
+    uint8_t *base = NULL;
+    uint32_t row = 0;
+    uint32_t run = batch->count - done;
+    if (batch->table != mi_store_root(store)) {
+        run = batch_run(batch, done, &base, &row);
+    }
+    *entities = base == NULL ? batch->handles + done : (const mica_entity *)(const void *)base + row;
+    for (int32_t i = 0; i < component_count; i++) {
+        const mi_type *type = mi_schema_type(store->schema, components[i]);
+        const mi_pool *pool = mi_store_find_pool(store, components[i]);
+        if (type->info.size == 0) {
+            columns[i] = NULL;
+        } else if (pool != NULL) {
+            run = element_run(batch, pool, done, run, &columns[i]);
+        } else {
+            columns[i] = mi_table_column(batch->table, base, components[i]) + (size_t)row * type->info.size;
+        }
+    }
+    return run;
+}
+
 // Hands the new rows out, span by span. `columns` has room for a pointer a component.
-static void fill_spans(const spawn_rows *batch, const mica_component *components, int32_t component_count,
+static void fill_spans(const spawn_batch *batch, const mica_component *components, int32_t component_count,
                        void **columns, mica_spawn_function fill, void *user) {
     for (uint32_t done = 0; done < batch->count;) {
-        uint8_t *base = NULL;
-        uint32_t row = 0;
-        const uint32_t run = batch_run(batch, done, &base, &row);
-        for (int32_t i = 0; i < component_count; i++) {
-            const mi_type *type = mi_schema_type(batch->world->schema, components[i]);
-            columns[i] = type->info.size == 0
-                             ? NULL
-                             : mi_table_column(batch->table, base, components[i]) + (size_t)row * type->info.size;
-        }
-        const mica_spawn_span span = {.first = (int32_t)done,
-                                      .count = (int32_t)run,
-                                      .entities = (const mica_entity *)(const void *)base + row,
-                                      .columns = columns};
+        mica_spawn_span span = {.first = (int32_t)done, .columns = columns};
+        const uint32_t run = find_span(batch, components, component_count, done, columns, &span.entities);
+        span.count = (int32_t)run;
         fill(user, &span);
         done += run;
     }
@@ -419,19 +630,35 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     for (int32_t i = 0; i < component_count; i++) {
         asked[i].component = components[i];
     }
-    spawn_rows batch = {0};
-    result = spawn_batch(world, asked, component_count, count, NULL, &batch, call);
+    spawn_batch batch = {0};
+    result = spawn_batch_of(world, asked, component_count, count, NULL, &batch, call);
     if (result == MICA_OK) {
         world->callback_call = call; // the callback must not move the rows that it is given
         fill_spans(&batch, components, component_count, memory, fill, user);
         world->callback_call = NULL;
         MI_STORE_SHAKE(&world->store, batch.table);
     }
+    free_batch(world, &batch);
     mi_heap_release(&world->heap, MICA_MEMORY_WORLD, memory, size, _Alignof(max_align_t));
     return result;
 }
 
 // Clones
+
+// The first of the entity's types that cannot be copied, or NULL.
+static const mi_type *find_movable_only(const mi_store *store, const mi_table *table, const uint64_t *mask) {
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        if (table->columns[i].type->movable_only) {
+            return table->columns[i].type;
+        }
+    }
+    for (uint32_t number = 0; (number = mi_store_next_pool(store, mask, number)) != MI_POOL_NONE; number++) {
+        if (store->pool_list.data[number]->type->movable_only) {
+            return store->pool_list.data[number]->type;
+        }
+    }
+    return NULL;
+}
 
 // The table of a clone: the source's, without relations.
 static mi_table *clone_table(mica_world *world, mi_table *table) {
@@ -441,6 +668,45 @@ static mi_table *clone_table(mica_world *world, mi_table *table) {
     return table;
 }
 
+// Lists the source's values in table and pools as what the clone is made of. The row of the clone is open, so that
+// nothing in tables moves any more.
+static bool list_clone(mica_world *world, mica_entity source, uint32_t location, const mi_table *to, const char *call) {
+    const mi_store *store = &world->store;
+    const mi_table *from = mi_store_table_at(store, location);
+    const uint64_t *mask = mi_store_mask(store, source);
+    const uint32_t pool_count = mask == NULL ? 0 : store->pool_list.count;
+    if (!reserve_scratch(world, to->column_count > pool_count ? to->column_count : pool_count, call)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < to->column_count; i++) {
+        const mi_type *type = to->columns[i].type;
+        world->changes.data[world->changes.count++] = (mi_change){
+            .component = type->info.id, .value = mi_store_value(store, from, location, type->info.id, type->info.size)};
+    }
+    for (uint32_t number = 0; (number = mi_store_next_pool(store, mask, number)) != MI_POOL_NONE; number++) {
+        mi_pool *pool = store->pool_list.data[number];
+        world->elements.data[world->elements.count++] =
+            (mi_element){.pool = pool,
+                         .change = MI_ELEMENT_ADD,
+                         .value = pool->size == 0 ? NULL : mi_pool_value(pool, mi_pool_find(pool, source))};
+    }
+    return true;
+}
+
+// Links a clone as its source is linked.
+static bool link_clone(mica_world *world, mica_entity source, mica_entity clone, const char *call) {
+    for (uint32_t i = 0; i < world->relations.count; i++) {
+        const mi_relation *relation = &world->relations.data[i];
+        const void *value = mica_entity_has(world, source, relation->component)
+                                ? mica_entity_get(world, source, relation->component)
+                                : NULL;
+        if (value != NULL && relation->link(world, clone, value, 0, call) != MICA_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *call) {
     mi_store *store = &world->store;
     uint32_t location = 0;
@@ -448,38 +714,33 @@ mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *ca
         return MICA_NULL;
     }
     mi_table *from = mi_store_table_at(store, location);
-    for (uint32_t i = 0; i < from->column_count; i++) {
-        if (from->columns[i].type->movable_only) {
-            mi_fail(&world->log, MICA_NO_COPY, call, "{} has {}, which has no copy hook", MI_ENTITY(source),
-                    MI_TEXT(from->columns[i].type->info.name));
-            return MICA_NULL;
-        }
+    const mi_type *movable_only = find_movable_only(store, from, mi_store_mask(store, source));
+    if (movable_only != NULL) {
+        mi_fail(&world->log, MICA_NO_COPY, call, "{} has {}, which has no copy hook", MI_ENTITY(source),
+                MI_TEXT(movable_only->info.name));
+        return MICA_NULL;
     }
     mi_table *to = clone_table(world, from);
-    if (to == NULL || (to != mi_store_root(store) && !mi_store_open_rows(store, to, 1))) {
+    if (to == NULL || (to != mi_store_root(store) && !mi_store_open_row(store, to))) {
         mi_world_fail_store(world, call);
         return MICA_NULL;
     }
-    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->changes, to->column_count)) {
-        mi_fail_memory(&world->log, call, to->column_count * sizeof(mi_change));
+    if (!list_clone(world, source, location, to, call)) {
         return MICA_NULL;
     }
-    // The rows are open, so nothing moves any more: values may be pointed to.
-    for (uint32_t i = 0; i < to->column_count; i++) {
-        const mi_type *type = to->columns[i].type;
-        world->changes.data[i] = (mi_change){
-            .component = type->info.id, .value = mi_store_value(store, from, location, type->info.id, type->info.size)};
+    const mi_edit edit = listed_edit(world, to);
+    const mica_entity clone = mi_world_make_edited(world, &edit, call);
+    if (mica_entity_is_null(clone)) {
+        return MICA_NULL;
     }
-    world->changes.count = to->column_count;
-    const mica_entity clone = mi_world_make(world, to, world->changes.data, world->changes.count, call);
-    for (uint32_t i = 0; i < world->relations.count && !mica_entity_is_null(clone); i++) {
-        const mi_relation *relation = &world->relations.data[i];
-        const void *value =
-            mi_table_has(from, relation->component) ? mica_entity_get(world, source, relation->component) : NULL;
-        if (value != NULL && relation->link(world, clone, value, 0, call) != MICA_OK) {
-            mi_world_take_back(world, clone);
-            return MICA_NULL;
-        }
+    if (!mi_store_copy_marks(store, source, clone)) {
+        mi_world_fail_store(world, call);
+        mi_world_take_back(world, clone);
+        return MICA_NULL;
+    }
+    if (!link_clone(world, source, clone, call)) {
+        mi_world_take_back(world, clone);
+        return MICA_NULL;
     }
     return clone;
 }

@@ -3,8 +3,8 @@
 //
 // A placeholder is good in its buffer alone; a program that writes one into a value itself leaves a handle there that
 // will never name anybody. That is the program's fault and no broken invariant, but here is where it is found: in all
-// columns and resources whose types are reflected. Nothing is changed; asking for the fields of a type for the first
-// time needs memory.
+// columns, pools and resources whose types are reflected. Nothing is changed; asking for the fields of a type for the
+// first time needs memory.
 #include "world/query.h"
 
 static const char call[] = "mica_world_validate";
@@ -58,6 +58,11 @@ static mica_result ask_type(const mica_world *world, mica_component component, b
     return MICA_OK;
 }
 
+static mica_result fail_escaped(const mica_world *world, const mi_type *type, mica_entity owner, mica_entity found) {
+    return mi_fail(&world->log, MICA_INVALID, call, "{}: {} of {} names {}, which has left its command buffer",
+                   MI_TEXT(world->name), MI_TEXT(type->info.name), MI_ENTITY(owner), MI_ENTITY(found));
+}
+
 static mica_result check_column(const mica_world *world, const mi_table *table, const mi_column *column) {
     for (uint32_t row = 0; row < table->row_count; row++) {
         const uint32_t location = mi_store_location(table, row);
@@ -65,9 +70,7 @@ static mica_result check_column(const mica_world *world, const mi_table *table, 
         const mica_entity found = find_placeholder(world, column->component, value);
         if (!mica_entity_is_null(found)) {
             const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(&world->store, location);
-            return mi_fail(&world->log, MICA_INVALID, call, "{}: {} of {} names {}, which has left its command buffer",
-                           MI_TEXT(world->name), MI_TEXT(column->type->info.name),
-                           MI_ENTITY(entities[mi_row_of(location)]), MI_ENTITY(found));
+            return fail_escaped(world, column->type, entities[mi_row_of(location)], found);
         }
     }
     return MICA_OK;
@@ -83,6 +86,31 @@ static mica_result check_columns(const mica_world *world) {
             if (has_entities) {
                 result = check_column(world, table, &table->columns[k]);
             }
+        }
+    }
+    return result;
+}
+
+static mica_result check_elements(const mica_world *world, const mi_pool *pool) {
+    for (uint32_t position = 0; position < pool->count; position++) {
+        const mica_entity found = mi_pool_is_live(pool, position)
+                                      ? find_placeholder(world, pool->type->info.id, mi_pool_value(pool, position))
+                                      : MICA_NULL;
+        if (!mica_entity_is_null(found)) {
+            return fail_escaped(world, pool->type, pool->entities[position], found);
+        }
+    }
+    return MICA_OK;
+}
+
+static mica_result check_pools(const mica_world *world) {
+    mica_result result = MICA_OK;
+    for (uint32_t i = 0; result == MICA_OK && i < world->store.pool_list.count; i++) {
+        const mi_pool *pool = world->store.pool_list.data[i];
+        bool has_entities = false;
+        result = ask_type(world, pool->type->info.id, &has_entities);
+        if (has_entities) {
+            result = check_elements(world, pool);
         }
     }
     return result;
@@ -119,6 +147,9 @@ mica_result mica_world_validate(mica_world *world) {
     if (fault != NULL) {
         return mi_fail(&world->log, MICA_INVALID, call, "{}: {}", MI_TEXT(world->name), MI_TEXT(fault));
     }
-    const mica_result result = check_columns(world);
+    mica_result result = check_columns(world);
+    if (result == MICA_OK) {
+        result = check_pools(world);
+    }
     return result == MICA_OK ? check_resources(world) : result;
 }

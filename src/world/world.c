@@ -4,6 +4,7 @@
 // mi_world_check_structure first; commands are applied by parts that have seen to it themselves.
 #include "world/world.h"
 
+#include "store/visibility.h"
 #include "world/commands.h"
 #include "world/query.h"
 
@@ -105,6 +106,7 @@ void mica_world_destroy(mica_world *world) {
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &world->relations);
     MI_FREE(heap, MICA_MEMORY_WORLD, &world->extensions);
     MI_FREE(heap, MICA_MEMORY_WORLD, &world->changes);
+    MI_FREE(heap, MICA_MEMORY_WORLD, &world->elements);
     mi_heap_release_text(heap, MICA_MEMORY_WORLD, world->name);
     mica_schema_release(world->schema);
     mi_heap last = world->heap;
@@ -153,7 +155,9 @@ mica_result mica_world_clear(mica_world *world) {
     if (result != MICA_OK) {
         return result;
     }
+    mi_store_clear_pools(&world->store);
     mi_store_clear_rows(&world->store);
+    mi_store_clear_visibility(&world->store);
     mi_slots_clear(&world->store.slots);
     for (uint32_t i = 0; i < world->relations.count; i++) {
         world->relations.data[i].clear(world);
@@ -204,6 +208,21 @@ mica_memory_usage mica_world_memory(const mica_world *world) {
     return usage;
 }
 
+// How many entities are alive and neither in a table nor in a pool, `unplaced` of those alive having no row.
+static uint32_t count_empty(const mi_store *store, uint32_t unplaced) {
+    if (store->pool_list.count == 0 || unplaced == 0) {
+        return unplaced;
+    }
+    uint32_t count = 0;
+    for (uint32_t index = 1; index < store->slots.used; index++) {
+        if (mi_slots_location(&store->slots, index) == 0) {
+            const uint64_t *mask = mi_masks_of(&store->masks, index);
+            count += mi_store_next_pool(store, mask, 0) == MI_POOL_NONE;
+        }
+    }
+    return count;
+}
+
 mica_world_stats mica_world_statistics(const mica_world *world) {
     mica_world_stats stats = {0};
     if (world == NULL) {
@@ -218,11 +237,16 @@ mica_world_stats mica_world_statistics(const mica_world *world) {
         stats.chunk_count += (int32_t)table->chunk_count;
     }
     stats.entity_count = (int32_t)store->slots.alive;
-    stats.entity_empty_count = (int32_t)(store->slots.alive - rows);
+    stats.entity_empty_count = (int32_t)count_empty(store, store->slots.alive - rows);
     stats.slot_count = store->slots.used == 0 ? 0 : store->slots.used - 1;
     stats.slot_retired_count = store->slots.retired;
     stats.handle_left_count = mi_slots_left(&store->slots);
     stats.table_count = (int32_t)store->ordered.count;
+    for (uint32_t i = 0; i < store->pool_list.count; i++) {
+        stats.element_count += mi_pool_live_count(store->pool_list.data[i]);
+        stats.tombstone_count += store->pool_list.data[i]->dead_count;
+    }
+    stats.pool_count = (int32_t)store->pool_list.count;
     stats.query_count = (int32_t)world->queries.count;
     stats.command_skipped_count = world->command_skipped_count;
     return stats;

@@ -65,10 +65,11 @@ typedef struct mi_element {
 } mi_element;
 
 // What an entity becomes, as a whole or not at all: one change of table at most, and any number of elements, each of
-// another pool. Values given must be of components with data. `elements` is used up.
+// another pool. Values given must be of components with data. Those in `changes` and `elements` are followed where
+// pools that grow move them.
 typedef struct mi_edit {
     mi_table *to;
-    const mi_change *changes; // ascending by component, all in `to`, all with data
+    mi_change *changes; // ascending by component, all in `to`, all with data
     uint32_t change_count;
     mi_element *elements;
     uint32_t element_count;
@@ -146,6 +147,8 @@ static inline const mi_type *mi_world_type(const mica_world *world, mica_compone
 
 // Says why a function of the store failed and returns its code.
 mica_result mi_world_fail_store(const mica_world *world, const char *call);
+// Says that a construct or copy hook failed: MICA_OUT_OF_MEMORY.
+mica_result mi_world_fail_hook(const mica_world *world, const char *call);
 
 // Brings a living entity into table `to`: components that both tables have keep their values, those that `to` lacks are
 // destructed, new ones are constructed unless `changes` (ascending by component, all in `to`, all with data) gives them
@@ -155,9 +158,16 @@ mica_result mi_world_fail_store(const mica_world *world, const char *call);
 mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
                             uint32_t count, const char *call);
 
-// The same for table and elements. Values of more than one component may be replaced (in table or pools) only if they
-// are moved in. `changes` and elements' values may point into values of the world.
+// The same for table and elements. A value in a pool may be replaced together with anything else only if it is moved
+// in. Values that are not moved in may lie in the world.
 mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *edit, const char *call);
+
+// Follows the values of an edit that lie in a pool whose values have moved.
+void mi_world_follow(const mi_edit *edit, const mi_pool_moved *moved);
+
+// Adds to world->elements the pools that come along with `type` and that an entity (null: one that is to be made) is
+// not in, if they are not there yet. MICA_OUT_OF_MEMORY.
+mica_result mi_world_bring_elements(mica_world *world, const mi_type *type, mica_entity entity, const char *call);
 
 // The pool of a type that lives in one, made if need be; NULL with the error set.
 mi_pool *mi_world_pool(mica_world *world, const mi_type *type, const char *call);
@@ -180,6 +190,9 @@ void mi_world_settle(const mica_world *world, mica_entity entity, mica_component
 // Replaces a value where it is by `value` (NULL: constructed), taken as mi_change says. False: memory or a hook failed,
 // and the old value stands.
 bool mi_world_replace_value(mica_world *world, const mi_type *type, void *place, const void *value, bool move);
+
+// Makes room for the slot of one more entity; false, with the error set.
+bool mi_world_have_slot(mica_world *world, const char *call);
 
 // Makes an entity in table `table` with `changes` as above. Null on failure.
 mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
