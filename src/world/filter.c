@@ -36,7 +36,7 @@ static bool excludes(const mi_filter *filter, const uint64_t *mask, uint32_t wor
     return met != 0;
 }
 
-bool mi_filter_pools(const mi_filter *filter, mica_entity entity) {
+bool mi_filter_pools_slowly(const mi_filter *filter, mica_entity entity) {
     static const uint64_t nowhere = 0;
     const mica_query *query = filter->query;
     const uint64_t *mask = mi_store_mask(filter->store, entity);

@@ -22,11 +22,26 @@ typedef struct mi_filter {
 // The filter of a query whose tables are up to date, for entities of any table.
 mi_filter mi_filter_make(const mica_query *query);
 
-// Tests out of line: clauses, toggles and masks of more than one word.
-bool mi_filter_pools(const mi_filter *filter, mica_entity entity);
+// Masks where disabled components or earlier pools have a say, clauses, toggles.
+bool mi_filter_pools_slowly(const mi_filter *filter, mica_entity entity);
 bool mi_filter_clauses(const mi_filter *filter, mica_entity entity);
 bool mi_filter_toggles(const mi_filter *filter, mica_entity entity);
 bool mi_filter_hidden(const mi_filter *filter, mica_entity entity);
+
+static inline bool mi_filter_pools(const mi_filter *filter, mica_entity entity) {
+    const mica_query *query = filter->query;
+    if (MICA_UNLIKELY(query->toggles_active != 0 || filter->earlier != NULL)) {
+        return mi_filter_pools_slowly(filter, entity);
+    }
+    const uint64_t *mask = mi_store_mask(filter->store, entity);
+    for (uint32_t i = 0; i < query->mask_word_count; i++) {
+        const uint64_t word = mask == NULL ? 0 : mask[i];
+        if ((word & (query->mask_all[i] | query->mask_none[i])) != query->mask_all[i]) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static inline bool mi_filter_table(const mi_filter *filter, mica_entity entity) {
     const uint32_t location = mi_slots_location(&filter->store->slots, mica_entity_index(entity));

@@ -1,0 +1,584 @@
+// Queries over tables and pools alike against a plain search through all entities: who is visited and how often, what
+// columns hold, where writes land, and that runs and copies make no difference.
+#include "world_fixture.h"
+
+#include "world/query.h"
+#include "world/walk.h"
+
+MICA_STRUCT_WITH(TableNumber, (.storage = MICA_TABLE), { int32_t number; });
+MICA_STRUCT_WITH(TableToggle, (.storage = MICA_TABLE, .toggle = true), { int32_t number; });
+MICA_TAG_WITH(TableTag, (.storage = MICA_TABLE));
+MICA_STRUCT_WITH(PackedNumber, (.storage = MICA_POOL), { int32_t number; });
+MICA_STRUCT_WITH(PagedNumber, (.storage = MICA_POOL, .layout = MICA_PAGED, .page_size = 16), { int32_t number; });
+MICA_STRUCT_WITH(StableNumber, (.storage = MICA_POOL, .stable = true, .page_size = 64), { int32_t number; });
+MICA_STRUCT_WITH(LargeNumber, (.storage = MICA_POOL), {
+    int32_t number;
+    int32_t pad[79];
+});
+MICA_STRUCT_WITH(DirtyNumber, (.storage = MICA_POOL, .always_dirty = true), { int32_t number; });
+MICA_STRUCT_WITH(PoolToggle, (.storage = MICA_POOL, .toggle = true), { int32_t number; });
+MICA_TAG_WITH(PoolTag, (.storage = MICA_POOL));
+
+enum { KIND_COUNT = 10, ENTITY_MAX = 1500, TABLE_TAG = 2, POOL_TAG = 9 };
+
+static mica_type *const kinds[KIND_COUNT] = {
+    mica_type_of(TableNumber), mica_type_of(TableToggle),  mica_type_of(TableTag),    mica_type_of(PackedNumber),
+    mica_type_of(PagedNumber), mica_type_of(StableNumber), mica_type_of(LargeNumber), mica_type_of(DirtyNumber),
+    mica_type_of(PoolToggle),  mica_type_of(PoolTag)};
+
+typedef struct model {
+    mica_world *world;
+    test_random random;
+    mica_component ids[KIND_COUNT];
+    uint32_t count;
+    mica_entity entities[ENTITY_MAX];
+    uint32_t has[ENTITY_MAX]; // a bit a kind
+    uint32_t off[ENTITY_MAX];
+    bool disabled[ENTITY_MAX];
+    bool killed[ENTITY_MAX];
+    int32_t numbers[ENTITY_MAX][KIND_COUNT];
+    uint32_t visits[ENTITY_MAX];
+    uint32_t index_to_number[4 * ENTITY_MAX];
+    int32_t next_number;
+} model;
+
+static uint32_t below(model *m, uint32_t limit) {
+    return test_random_below(&m->random, limit);
+}
+
+static bool is_tag(uint32_t kind) {
+    return kind == TABLE_TAG || kind == POOL_TAG;
+}
+
+static bool can_toggle(uint32_t kind) {
+    return kinds[kind]->traits.toggle;
+}
+
+static const void *value_of(uint32_t kind, int32_t number) {
+    static LargeNumber large;
+    large.number = number;
+    return is_tag(kind) ? NULL : &large; // all values begin with the number
+}
+
+static void add(model *m, uint32_t i, uint32_t kind) {
+    const int32_t number = m->next_number++;
+    if ((m->has[i] >> kind & 1) == 0) {
+        assert_int_equal(mica_entity_add(m->world, m->entities[i], m->ids[kind], value_of(kind, number)), MICA_OK);
+        m->has[i] |= 1u << kind;
+        m->numbers[i][kind] = number;
+    }
+}
+
+static void create(model *m, uint32_t kinds_of_it) {
+    const uint32_t i = m->count++;
+    m->entities[i] = mica_entity_create(m->world);
+    assert_false(mica_entity_is_null(m->entities[i]));
+    m->index_to_number[mica_entity_index(m->entities[i])] = i;
+    m->has[i] = m->off[i] = 0;
+    m->disabled[i] = m->killed[i] = false;
+    for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+        if ((kinds_of_it >> kind & 1) != 0) {
+            add(m, i, kind);
+        }
+    }
+}
+
+static void destroy(model *m, uint32_t i) {
+    assert_int_equal(mica_entity_destroy(m->world, m->entities[i]), MICA_OK);
+    const uint32_t last = --m->count;
+    m->entities[i] = m->entities[last];
+    m->has[i] = m->has[last];
+    m->off[i] = m->off[last];
+    m->disabled[i] = m->disabled[last];
+    m->killed[i] = m->killed[last];
+    memcpy(m->numbers[i], m->numbers[last], sizeof(m->numbers[i]));
+    m->index_to_number[mica_entity_index(m->entities[i])] = i;
+}
+
+static void toggle(model *m, uint32_t i) {
+    const uint32_t kind = below(m, KIND_COUNT);
+    if (can_toggle(kind) && (m->has[i] >> kind & 1) != 0) {
+        m->off[i] ^= 1u << kind;
+        assert_int_equal(
+            mica_entity_enable_component(m->world, m->entities[i], m->ids[kind], (m->off[i] >> kind & 1) == 0),
+            MICA_OK);
+    }
+}
+
+// One random change. `hides` allows what leaves entities and components out of queries.
+static void change(model *m, bool hides) {
+    if (m->count == 0 || (m->count < ENTITY_MAX && below(m, 5) == 0)) {
+        create(m, below(m, 1u << KIND_COUNT));
+        return;
+    }
+    const uint32_t i = below(m, m->count);
+    const uint32_t kind = below(m, KIND_COUNT);
+    switch (below(m, hides ? 9 : 4)) {
+    case 0:
+        destroy(m, i);
+        break;
+    case 1:
+        assert_int_equal(mica_entity_remove(m->world, m->entities[i], m->ids[kind]), MICA_OK);
+        m->has[i] &= ~(1u << kind);
+        m->off[i] &= ~(1u << kind);
+        break;
+    case 4:
+        m->disabled[i] = !m->disabled[i];
+        assert_int_equal(mica_entity_enable(m->world, m->entities[i], !m->disabled[i]), MICA_OK);
+        break;
+    case 5:
+        m->killed[i] = true;
+        assert_int_equal(mica_entity_kill(m->world, m->entities[i]), MICA_OK);
+        break;
+    case 6:
+    case 7:
+        toggle(m, i);
+        break;
+    default:
+        add(m, i, kind);
+    }
+}
+
+// Many entities alike in one go: rows and elements that follow each other.
+static void create_alike(model *m) {
+    const uint32_t kinds_of_them = below(m, 1u << KIND_COUNT);
+    for (uint32_t left = below(m, 300); left > 0 && m->count < ENTITY_MAX; left--) {
+        create(m, kinds_of_them);
+    }
+}
+
+static mica_query *random_query(model *m, mica_term *terms, int32_t *count) {
+    *count = 0;
+    for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+        static const uint8_t uses[] = {MICA_USE_READ,    MICA_USE_WRITE,         MICA_USE_WITH,
+                                       MICA_USE_WITHOUT, MICA_USE_OPTIONAL_READ, MICA_USE_OPTIONAL_WRITE};
+        if (below(m, 3) != 0) {
+            continue;
+        }
+        mica_term term = {.component = m->ids[kind], .use = uses[below(m, 6)]};
+        if (is_tag(kind) && term.use != MICA_USE_WITHOUT) {
+            term.use = MICA_USE_WITH;
+        }
+        if (term.use <= MICA_USE_WITH && below(m, 3) == 0) {
+            term.any = (uint8_t)(1 + below(m, 2));
+        }
+        terms[(*count)++] = term;
+    }
+    if (below(m, 6) == 0) {
+        terms[(*count)++] = (mica_term){.use = below(m, 2) == 0 ? MICA_USE_DISABLED_TOO : MICA_USE_DISABLED_ONLY};
+    }
+    mica_query *query = mica_query_create(m->world, terms, *count);
+    assert_non_null(query);
+    return query;
+}
+
+static uint32_t kind_of(const model *m, mica_component component) {
+    uint32_t kind = 0;
+    while (m->ids[kind] != component) {
+        kind++;
+    }
+    return kind;
+}
+
+static bool has_on(const model *m, uint32_t i, mica_component component) {
+    return ((m->has[i] & ~m->off[i]) >> kind_of(m, component) & 1) != 0;
+}
+
+static bool clause_holds(const model *m, uint32_t i, const mica_term *terms, int32_t count, uint8_t any) {
+    for (int32_t k = 0; k < count; k++) {
+        if (terms[k].any == any && has_on(m, i, terms[k].component)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool matches(const model *m, uint32_t i, const mica_term *terms, int32_t count) {
+    mica_use disabled = MICA_USE_NONE;
+    for (int32_t k = 0; k < count; k++) {
+        const mica_term *term = &terms[k];
+        if (term->component == 0) {
+            disabled = (mica_use)term->use;
+        } else if (term->any > 0) {
+            if (!clause_holds(m, i, terms, count, term->any)) {
+                return false;
+            }
+        } else if (term->use <= MICA_USE_WITHOUT && has_on(m, i, term->component) != (term->use != MICA_USE_WITHOUT)) {
+            return false;
+        }
+    }
+    return !m->killed[i] &&
+           (disabled == MICA_USE_DISABLED_TOO || m->disabled[i] == (disabled == MICA_USE_DISABLED_ONLY));
+}
+
+static bool writes(const mica_term *term) {
+    return term->use == MICA_USE_WRITE || term->use == MICA_USE_OPTIONAL_WRITE;
+}
+
+static bool reads(const mica_term *term) {
+    return writes(term) || term->use == MICA_USE_READ || term->use == MICA_USE_OPTIONAL_READ;
+}
+
+// Compares a column with the model, and gives it new numbers if it may be written.
+static void check_column(model *m, const mica_iter *it, const mica_term *term) {
+    const uint32_t kind = kind_of(m, term->component);
+    const size_t size = kinds[kind]->size;
+    uint8_t *column = writes(term) ? mica_iter_write_id(it, term->component)
+                                   : (uint8_t *)(uintptr_t)mica_iter_read_id(it, term->component);
+    for (int32_t row = 0; row < it->count; row++) {
+        const uint32_t i = m->index_to_number[mica_entity_index(it->entities[row])];
+        assert_int_equal(column != NULL, has_on(m, i, term->component));
+        if (column == NULL) {
+            continue;
+        }
+        int32_t *number = (int32_t *)(void *)(column + (size_t)row * size);
+        assert_int_equal(*number, m->numbers[i][kind]);
+        if (writes(term) && below(m, 4) != 0) {
+            *number = m->numbers[i][kind] = m->next_number++;
+        }
+    }
+}
+
+// A verb or an inner walk in the middle of a span sees what the span has written by then.
+static void look_from_outside(model *m, const mica_iter *it) {
+    const mica_entity entity = it->entities[below(m, (uint32_t)it->count)];
+    const uint32_t i = m->index_to_number[mica_entity_index(entity)];
+    for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+        if (!is_tag(kind) && (m->has[i] >> kind & 1) != 0) {
+            const int32_t *number = mica_entity_get(m->world, entity, m->ids[kind]);
+            assert_non_null(number);
+            assert_int_equal(*number, m->numbers[i][kind]);
+        }
+    }
+}
+
+static void walk(model *m, mica_query *query, const mica_term *terms, int32_t count) {
+    memset(m->visits, 0, sizeof(m->visits));
+    mica_each (query, it) {
+        assert_true(it.count > 0);
+        for (int32_t row = 0; row < it.count; row++) {
+            assert_true(mica_entity_alive(m->world, it.entities[row]));
+            m->visits[m->index_to_number[mica_entity_index(it.entities[row])]]++;
+        }
+        for (int32_t k = 0; k < count; k++) {
+            if (reads(&terms[k])) {
+                check_column(m, &it, &terms[k]);
+            }
+        }
+        look_from_outside(m, &it);
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        assert_int_equal(m->visits[i], matches(m, i, terms, count));
+    }
+}
+
+static void check_values(model *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+            assert_int_equal(mica_entity_has(m->world, m->entities[i], m->ids[kind]), m->has[i] >> kind & 1);
+            if (!is_tag(kind) && (m->has[i] >> kind & 1) != 0) {
+                const int32_t *number = mica_entity_get(m->world, m->entities[i], m->ids[kind]);
+                assert_non_null(number);
+                assert_int_equal(*number, m->numbers[i][kind]);
+            }
+        }
+    }
+}
+
+static void check_answers(model *m, mica_query *query, const mica_term *terms, int32_t count) {
+    static mica_entity found[ENTITY_MAX];
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        const bool is_match = matches(m, i, terms, count);
+        assert_int_equal(mica_query_contains(query, m->entities[i]), is_match);
+        expected += is_match;
+    }
+    assert_int_equal(mica_query_count(query), expected);
+    assert_true(mica_query_size_hint(query) >= (int32_t)expected);
+    assert_int_equal(mica_query_entities(query, found, ENTITY_MAX), expected);
+    const mica_entity first = mica_query_first(query);
+    assert_true(mica_entity_equal(first, expected == 0 ? MICA_NULL : found[0]));
+    for (uint32_t k = 0; k < expected; k++) {
+        assert_true(mica_query_contains(query, found[k]));
+    }
+}
+
+// The spans of two walks over an unchanged world are the same, whether runs were known or not.
+static void check_order(mica_query *query) {
+    static mica_entity first[ENTITY_MAX];
+    uint32_t count = 0;
+    mica_each (query, it) {
+        memcpy(first + count, it.entities, (size_t)it.count * sizeof(mica_entity));
+        count += (uint32_t)it.count;
+    }
+    uint32_t again = 0;
+    mica_each (query, it) {
+        assert_memory_equal(first + again, it.entities, (size_t)it.count * sizeof(mica_entity));
+        again += (uint32_t)it.count;
+    }
+    assert_int_equal(again, count);
+}
+
+static void start(model *m, uint64_t seed) {
+    memset(m, 0, sizeof(*m));
+    m->random.state = seed;
+    m->next_number = 1;
+    m->world = mica_world_create(NULL);
+    for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+        m->ids[kind] = mica_world_register(m->world, kinds[kind]);
+        assert_int_not_equal(m->ids[kind], 0);
+    }
+}
+
+static void run_model(uint64_t seed, bool hides) {
+    static model m;
+    start(&m, seed);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (uint32_t round = 0; round < 24; round++) {
+        if (below(&m, 3) == 0) {
+            create_alike(&m);
+        }
+        for (uint32_t k = below(&m, 200); k > 0; k--) {
+            change(&m, hides);
+        }
+        mica_term terms[KIND_COUNT + 1];
+        int32_t count = 0;
+        mica_query *query = random_query(&m, terms, &count);
+        check_answers(&m, query, terms, count);
+        walk(&m, query, terms, count);
+        walk(&m, query, terms, count);
+        check_order(query);
+        check_values(&m);
+        assert_int_equal(mica_world_validate(m.world), MICA_OK);
+        mica_query_release(query);
+        if (below(&m, 6) == 0) {
+            assert_int_equal(mica_world_trim(m.world), MICA_OK);
+        }
+    }
+    mica_world_destroy(m.world);
+}
+
+static void test_walks_visit_what_matches_once(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        run_model(seed, false);
+    }
+}
+
+static void test_walks_leave_out_what_is_hidden(void **state) {
+    (void)state;
+    for (uint64_t seed = 101; seed <= 112; seed++) {
+        run_model(seed, true);
+    }
+}
+
+// Two pools in different orders, so that spans over both are copies.
+static mica_query *shuffled(mica_world *world, mica_entity *entities, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        entities[i] = mica_create(world);
+        assert_int_equal(mica_add_value(world, entities[i], PackedNumber, {(int32_t)i}), MICA_OK);
+    }
+    for (uint32_t i = 0; i < count; i++) { // 7 and the counts used have no common factor
+        const uint32_t k = i * 7 % count;
+        assert_int_equal(mica_add_value(world, entities[k], PagedNumber, {(int32_t)k}), MICA_OK);
+    }
+    return mica_query_of(world, mica_read(PackedNumber), mica_write(PagedNumber));
+}
+
+enum { SHUFFLED_COUNT = 1000 };
+
+static void test_orders_that_differ_are_walked_in_batches(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[SHUFFLED_COUNT];
+    mica_query *query = shuffled(world, entities, SHUFFLED_COUNT);
+    int32_t spans = 0;
+    mica_each (query, it) {
+        spans++;
+    }
+    assert_int_equal(spans, (SHUFFLED_COUNT + MI_WINDOW_SIZE - 1) / MI_WINDOW_SIZE);
+    mica_world_destroy(world);
+}
+
+static void test_a_verb_sees_what_a_span_wrote_before(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[SHUFFLED_COUNT];
+    mica_query *query = shuffled(world, entities, SHUFFLED_COUNT);
+    mica_each (query, it) {
+        PagedNumber *numbers = mica_write_of(it, PagedNumber);
+        for (int32_t i = 0; i < it.count; i++) {
+            numbers[i].number += 5000;
+            const PagedNumber *seen = mica_get(world, it.entities[i], PagedNumber);
+            assert_int_equal(seen->number, numbers[i].number);
+        }
+    }
+    mica_world_destroy(world);
+}
+
+static void test_what_a_verb_writes_into_a_span_stays(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[SHUFFLED_COUNT];
+    mica_query *query = shuffled(world, entities, SHUFFLED_COUNT);
+    mica_each (query, it) {
+        PagedNumber *numbers = mica_write_of(it, PagedNumber);
+        for (int32_t i = 0; i < it.count; i++) {
+            if (i % 2 == 0) {
+                numbers[i].number = 1;
+            } else {
+                assert_int_equal(mica_set(world, it.entities[i], PagedNumber, {2}), MICA_OK);
+            }
+        }
+    }
+    uint32_t sums[3] = {0};
+    mica_each (mica_query_of(world, mica_read(PagedNumber)), it) {
+        const PagedNumber *numbers = mica_read_of(it, PagedNumber);
+        for (int32_t i = 0; i < it.count; i++) {
+            sums[numbers[i].number]++;
+        }
+    }
+    assert_int_equal(sums[1], SHUFFLED_COUNT / 2);
+    assert_int_equal(sums[2], SHUFFLED_COUNT / 2);
+    mica_world_destroy(world);
+}
+
+static void test_an_inner_walk_sees_what_the_outer_wrote(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[SHUFFLED_COUNT];
+    mica_query *query = shuffled(world, entities, SHUFFLED_COUNT);
+    mica_query *inner = mica_query_of(world, mica_write(PagedNumber));
+    int32_t spans = 0;
+    mica_each (query, it) {
+        PagedNumber *numbers = mica_write_of(it, PagedNumber);
+        numbers[0].number = -1 - spans++;
+        mica_each (inner, at) {
+            PagedNumber *all = mica_write_of(at, PagedNumber);
+            for (int32_t i = 0; i < at.count; i++) {
+                if (mica_entity_equal(at.entities[i], it.entities[0])) {
+                    assert_int_equal(all[i].number, -spans);
+                } else if (mica_entity_equal(at.entities[i], it.entities[1])) {
+                    all[i].number = -1000;
+                }
+            }
+        }
+    }
+    int32_t found = 0;
+    mica_each (inner, it) {
+        const PagedNumber *numbers = mica_read_of(it, PagedNumber);
+        for (int32_t i = 0; i < it.count; i++) {
+            found += numbers[i].number == -1000;
+        }
+    }
+    assert_int_equal(found, spans);
+    mica_world_destroy(world);
+}
+
+static void test_leaving_a_walk_early_keeps_what_was_written(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[SHUFFLED_COUNT];
+    mica_query *query = shuffled(world, entities, SHUFFLED_COUNT);
+    mica_entity last = MICA_NULL;
+    mica_each (query, it) {
+        mica_write_of(it, PagedNumber)[it.count - 1].number = 77;
+        last = it.entities[it.count - 1];
+        break;
+    }
+    assert_int_equal(mica_get(world, last, PagedNumber)->number, 77);
+    mica_world_destroy(world);
+}
+
+static void test_values_that_are_always_dirty_are_handed_out_in_place(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[64];
+    for (int32_t i = 0; i < 64; i++) {
+        entities[i] = mica_spawn(world, mica_value_of(PackedNumber, {i}));
+    }
+    for (int32_t i = 64; i-- > 0;) {
+        assert_int_equal(mica_add_value(world, entities[i], DirtyNumber, {i}), MICA_OK);
+    }
+    int32_t count = 0;
+    mica_each (mica_query_of(world, mica_read(PackedNumber), mica_read(DirtyNumber)), it) {
+        const DirtyNumber *numbers = mica_read_of(it, DirtyNumber);
+        for (int32_t i = 0; i < it.count; i++, count++) {
+            assert_ptr_equal(&numbers[i], mica_get(world, it.entities[i], DirtyNumber));
+        }
+    }
+    assert_int_equal(count, 64);
+    mica_world_destroy(world);
+}
+
+static void test_the_smaller_pool_drives_and_of_equal_ones_the_first_by_name(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[10];
+    for (int32_t i = 0; i < 10; i++) {
+        entities[i] = mica_spawn(world, mica_value_of(PagedNumber, {i}));
+    }
+    for (int32_t i = 10; i-- > 5;) {
+        assert_int_equal(mica_add_value(world, entities[i], PackedNumber, {i}), MICA_OK);
+    }
+    mica_query *query = mica_query_of(world, mica_read(PackedNumber), mica_read(PagedNumber));
+    assert_true(mica_entity_equal(mica_query_first(query), entities[9])); // the order of the pool of five
+    for (int32_t i = 0; i < 5; i++) {
+        assert_int_equal(mica_add_value(world, entities[i], PackedNumber, {i}), MICA_OK);
+    }
+    assert_true(mica_entity_equal(mica_query_first(query), entities[9])); // PackedNumber comes first
+    assert_int_equal(mica_remove(world, entities[4], PagedNumber), MICA_OK);
+    assert_true(mica_entity_equal(mica_query_first(query), entities[0])); // PagedNumber is the smaller one now
+    mica_world_destroy(world);
+}
+
+static void test_an_any_of_clause_of_pools_walks_those_pools_alone(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    for (int32_t i = 0; i < 100; i++) {
+        mica_spawn(world, mica_value_of(TableNumber, {i}));
+    }
+    const mica_entity both = mica_spawn(world, mica_value_of(PackedNumber, {1}), mica_value_of(PagedNumber, {2}));
+    const mica_entity second = mica_spawn(world, mica_value_of(PagedNumber, {3}));
+    mica_query *query = mica_query_of(world, mica_any_read(1, PackedNumber), mica_any_read(1, PagedNumber));
+    mica_entity found[4];
+    assert_int_equal(mica_query_entities(query, found, 4), 2);
+    assert_true(mica_entity_equal(found[0], both));
+    assert_true(mica_entity_equal(found[1], second));
+    mica_world_destroy(world);
+}
+
+static void test_a_walk_allocates_nothing_the_second_time(void **state) {
+    (void)state;
+    watched_world watched;
+    watched_begin(&watched);
+    mica_world *world = watched.world;
+    mica_entity entities[SHUFFLED_COUNT];
+    mica_query *query = shuffled(world, entities, SHUFFLED_COUNT);
+    mica_each (query, it) {
+        assert_non_null(mica_write_of(it, PagedNumber));
+    }
+    const uint64_t count = watched.allocator.call_count;
+    mica_each (query, it) {
+        assert_non_null(mica_write_of(it, PagedNumber));
+    }
+    assert_int_equal(watched.allocator.call_count, count);
+    watched_end(&watched);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walks_visit_what_matches_once),
+        cmocka_unit_test(test_walks_leave_out_what_is_hidden),
+        cmocka_unit_test(test_orders_that_differ_are_walked_in_batches),
+        cmocka_unit_test(test_a_verb_sees_what_a_span_wrote_before),
+        cmocka_unit_test(test_what_a_verb_writes_into_a_span_stays),
+        cmocka_unit_test(test_an_inner_walk_sees_what_the_outer_wrote),
+        cmocka_unit_test(test_leaving_a_walk_early_keeps_what_was_written),
+        cmocka_unit_test(test_values_that_are_always_dirty_are_handed_out_in_place),
+        cmocka_unit_test(test_the_smaller_pool_drives_and_of_equal_ones_the_first_by_name),
+        cmocka_unit_test(test_an_any_of_clause_of_pools_walks_those_pools_alone),
+        cmocka_unit_test(test_a_walk_allocates_nothing_the_second_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
