@@ -21,7 +21,11 @@ typedef enum mi_command_kind {
     MI_COMMAND_ADD_LINK, // an add of a relation: not if there is a link already
     MI_COMMAND_LINK,
     MI_COMMAND_UNLINK,
-    MI_COMMAND_SUBTREE
+    MI_COMMAND_SUBTREE,
+    MI_COMMAND_ENABLE,
+    MI_COMMAND_ENABLE_COMPONENT,
+    MI_COMMAND_KILL,
+    MI_COMMAND_REFRESH // has no target
 } mi_command_kind;
 
 // One value of a spawn.
@@ -39,6 +43,7 @@ typedef struct mi_command {
     union {
         uint32_t count;
         uint32_t flags; // of a link or unlink, the relation's own
+        bool enabled;
     };
     mica_component component;
     uint8_t kind; // a mi_command_kind

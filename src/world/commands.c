@@ -10,6 +10,8 @@
 // keeps its largest block, so that rounds alike allocate nothing.
 #include "world/command_buffer.h"
 
+#include <mica/visibility.h>
+
 #define BLOCK_SIZE_LEAST ((size_t)4096)
 #define BLOCK_ALIGN ((size_t)64)
 
@@ -685,4 +687,46 @@ mica_entity mica_commands_spawn(mica_commands *commands, const mica_value *value
     spawn.entity = push_placeholder(commands);
     push(commands, &spawn);
     return spawn.entity;
+}
+
+// Visibility
+
+mica_result mica_commands_enable(mica_commands *commands, mica_entity entity, bool enabled) {
+    const char *const call = "mica_commands_enable";
+    const mi_command command = {.entity = entity, .enabled = enabled, .kind = MI_COMMAND_ENABLE};
+    return is_open(commands, call) ? record(commands, NULL, command, NULL, call) : mica_last_result();
+}
+
+mica_result mica_commands_enable_component(mica_commands *commands, mica_entity entity, mica_component component,
+                                           bool enabled) {
+    const char *const call = "mica_commands_enable_component";
+    if (!is_open(commands, call)) {
+        return mica_last_result();
+    }
+    const mi_type *type = mi_world_type(commands->world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    if (!type->info.toggle) {
+        return mi_fail(&commands->world->log, MICA_INVALID, call, "{} does not have the trait toggle",
+                       MI_TEXT(type->info.name));
+    }
+    const mi_command command = {
+        .entity = entity, .enabled = enabled, .component = component, .kind = MI_COMMAND_ENABLE_COMPONENT};
+    return record(commands, type, command, NULL, call);
+}
+
+mica_result mica_commands_kill(mica_commands *commands, mica_entity entity) {
+    const char *const call = "mica_commands_kill";
+    const mi_command command = {.entity = entity, .kind = MI_COMMAND_KILL};
+    return is_open(commands, call) ? record(commands, NULL, command, NULL, call) : mica_last_result();
+}
+
+mica_result mica_commands_refresh(mica_commands *commands) {
+    const char *const call = "mica_commands_refresh";
+    const mica_result result = is_open(commands, call) ? open_record(commands, false, call) : mica_last_result();
+    if (result == MICA_OK) {
+        push(commands, &(mi_command){.kind = MI_COMMAND_REFRESH});
+    }
+    return result;
 }

@@ -9,6 +9,7 @@
 #include "world/command_buffer.h"
 
 #include "base/assert.h"
+#include "world/visibility.h"
 
 // Whether applying has to stop at a command that ended like this.
 static bool must_wait(mica_result result) {
@@ -162,6 +163,14 @@ static mica_result apply_subtree(mica_commands *commands, const mi_command *comm
     return relation == NULL ? MICA_OUT_OF_MEMORY : relation->destroy_subtree(commands->world, root, call);
 }
 
+static mica_result apply_enable(mica_commands *commands, const mi_command *command, const char *call) {
+    mica_world *world = commands->world;
+    const mica_entity entity = mi_commands_target(commands, command->entity);
+    return command->kind == MI_COMMAND_ENABLE
+               ? mi_world_enable(world, entity, command->enabled, call)
+               : mi_world_enable_component(world, entity, command->component, command->enabled, call);
+}
+
 // A spawn with relations: the entity is linked while it is empty, since linking can be refused and leaves the recorded
 // value where it is; only then do its other values move in.
 static mica_result apply_spawn_linked(mica_commands *commands, uint32_t at, const char *call) {
@@ -216,6 +225,16 @@ static mica_result apply_alone(mica_commands *commands, uint32_t at, const char 
         break;
     case MI_COMMAND_SUBTREE:
         result = apply_subtree(commands, command, call);
+        break;
+    case MI_COMMAND_ENABLE:
+    case MI_COMMAND_ENABLE_COMPONENT:
+        result = apply_enable(commands, command, call);
+        break;
+    case MI_COMMAND_KILL:
+        result = mi_world_kill(commands->world, mi_commands_target(commands, command->entity), call);
+        break;
+    case MI_COMMAND_REFRESH:
+        mi_world_refresh(commands->world);
         break;
     default:
         MI_ASSERT(false);

@@ -281,6 +281,18 @@ static bool commands_destroy_many(sweep *s) {
 static bool commands_destroy_subtree(sweep *s) {
     return mica_destroy_subtree(s->commands, s->parent) == MICA_OK;
 }
+static bool commands_enable(sweep *s) {
+    return mica_commands_enable(s->commands, s->plain, false) == MICA_OK;
+}
+static bool commands_enable_component(sweep *s) {
+    return mica_commands_enable_component(s->commands, s->plain, ID(Shield), false) == MICA_OK;
+}
+static bool commands_kill(sweep *s) {
+    return mica_commands_kill(s->commands, s->plain) == MICA_OK;
+}
+static bool commands_refresh(sweep *s) {
+    return mica_commands_refresh(s->commands) == MICA_OK;
+}
 static bool commands_remove(sweep *s) {
     return mica_remove(s->commands, s->plain, Position) == MICA_OK;
 }
@@ -575,6 +587,10 @@ static const sweep_operation operations[] = {
     {"mica_commands_destroy_entity", commands_destroy_entity, NULL, false},
     {"mica_commands_destroy_many", commands_destroy_many, NULL, false},
     {"mica_commands_destroy_subtree", commands_destroy_subtree, NULL, false},
+    {"mica_commands_enable", commands_enable, NULL, false},
+    {"mica_commands_enable_component", commands_enable_component, NULL, false},
+    {"mica_commands_kill", commands_kill, NULL, false},
+    {"mica_commands_refresh", commands_refresh, NULL, false},
     {"mica_commands_remove", commands_remove, NULL, false},
     {"mica_commands_set", commands_set, NULL, false},
     {"mica_commands_set_parent", commands_set_parent, NULL, false},
