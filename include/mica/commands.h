@@ -10,9 +10,12 @@
 ///
 /// Applying: each command is atomic by itself. A command whose target is dead, an add of what is there, and a clone or
 /// a link that the world refuses is skipped and counted. Spawns, adds, sets and removes of one entity are folded into
-/// one move: entities change in the order of their first record, with the same end, the same skips and counts, and the
-/// same handles as if each command had been applied alone. Clone, destroy and link commands (so a spawn with a relation
-/// among its values, too) end all folds; a spawn ends none, since nothing of its entity was recorded before it.
+/// one change, wherever its components live: entities change in the order of their first record, each in one move
+/// between tables at most and once in each of the pools concerned, with the same end, the same skips and counts, and
+/// the same handles as if each command had been applied alone. What a fold removes and adds again is a new value, but
+/// an element of a pool keeps its position. Clone, destroy, link and visibility commands (visibility.h), and so a spawn
+/// with a relation among its values, end all folds; a spawn ends none, since nothing of its entity was recorded before
+/// it.
 #pragma once
 
 #include <mica/query.h>
@@ -37,7 +40,7 @@ MICA_API int32_t mica_commands_count(const mica_commands *commands);
 /// Counts of a buffer since it was made. Of a destroy-many, each entity counts.
 typedef struct mica_commands_stats {
     uint64_t applied_count;
-    uint64_t skipped_count; ///< dead targets, adds of what was there, clones and links that were refused
+    uint64_t skipped_count; ///< dead targets, adds of what was there, clones, links and hidings that were refused
 } mica_commands_stats;
 
 /// Counts of a buffer since it was made. O(1).

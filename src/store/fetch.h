@@ -1,6 +1,6 @@
 // Memory on its way: entities of a large world lie far apart, so while one of many is worked on, what those further on
 // need is asked for: first their slots, then the rows that the slots name, and the slots of the entities that will fill
-// the holes.
+// the holes; or their places in a pool.
 #pragma once
 
 #include "store/store.h"
@@ -37,5 +37,14 @@ static inline void mi_fetch_row(const mi_store *store, mica_entity entity) {
         const uint32_t filler = mi_store_location(table, table->row_count - 1 - MI_ROWS_AHEAD);
         const mica_entity *handles = (const mica_entity *)(const void *)mi_store_base(store, filler);
         mi_fetch_slot(&store->slots, handles[mi_row_of(filler)]);
+    }
+}
+
+// What finding an entity in a pool reads, and putting it in or out writes.
+static inline void mi_fetch_element(const mi_pool *pool, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    const uint32_t page = index >> MI_SPARSE_SHIFT;
+    if (page < pool->sparse_count && pool->sparse[page] != NULL) {
+        __builtin_prefetch(&pool->sparse[page][index & (MI_SPARSE_SIZE - 1)], 1);
     }
 }

@@ -67,13 +67,18 @@ typedef struct mi_command_link {
     uint32_t last; // of the first one: number of the last
 } mi_command_link;
 
-// What a group leaves of a component: the value that `value` points to (kept in its command), or a constructed one
-// where either pointer is NULL.
+// What a group leaves of a component, if it is there in the end: the value that `value` points to (kept in its
+// command), or a constructed one where either pointer is NULL.
 typedef struct mi_pending {
     void **value;
+    void *aside;   // the constructed value if it was made before the edit, owned; NULL: none
+    mi_pool *pool; // where the component lives; NULL: in tables
     mica_component component;
     bool has_placeholders;
-    bool is_change; // it is one of `changes`
+    bool is_given;    // the edit names the value
+    bool was_there;   // in the pool, before the group
+    bool is_there;    // in the pool, by now
+    bool ends_toggle; // it was removed, and its type can be disabled
 } mi_pending;
 
 // Scratch memory of folding, kept from fold to fold.
@@ -83,6 +88,7 @@ typedef struct mi_fold {
     MI_ARRAY(mi_pending) pending;
     MI_ARRAY(uint32_t) places; // by component: number in `pending` + 1; all 0 between groups
     MI_ARRAY(mi_change) changes;
+    MI_ARRAY(mi_element) elements;
 } mi_fold;
 
 struct mica_commands {

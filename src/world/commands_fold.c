@@ -1,9 +1,10 @@
-// Folding: a run of spawns, adds, sets and removes is applied with one move an entity.
+// Folding: a run of spawns, adds, sets and removes is applied with one edit an entity.
 //
 // The commands are grouped by target, groups in the order of their first command. A single command is the change
 // itself. Any other group is played through on the entity's set of components alone: what is skipped, which table it
-// ends in, and what is left of each component (the value it had, a recorded one, or a constructed one). Then one change
-// of the world brings that about, and what was overwritten, skipped or removed again is dropped.
+// ends in, which pools it comes into and leaves, and what is left of each component (the value it had, a recorded one,
+// or a constructed one). Then one edit of the world brings that about, and what was overwritten, skipped or removed
+// again is dropped.
 //
 // Nothing dies within a fold and groups do not see each other's components, so that the end, the skips and the counts
 // are those of applying one by one. Entities get their handles in the order of recording: a group that spawns is
@@ -11,10 +12,12 @@
 // made without components first.
 //
 // Invariants: a group is applied as a whole or not at all; its commands are MI_COMMAND_DONE and own nothing once it is.
-// `places` is all zero between groups.
+// `places` is all zero between groups. A component that lives in a pool and that the group has changed so far has an
+// entry in `pending`, which says whether it is there; of one that lives in tables, the table says so.
 #include "world/command_buffer.h"
 
 #include "store/fetch.h"
+#include "store/visibility.h"
 
 // With this many components or fewer they are put in order by insertion, with more by a walk over the table's columns.
 enum { INSERTION_MOST = 16 };
@@ -41,6 +44,7 @@ void mi_fold_free(mica_commands *commands) {
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->pending);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->places);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->changes);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->elements);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->cells);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->links);
 }
@@ -95,103 +99,169 @@ static void link_groups(const mica_commands *commands, const mi_command *list, u
 
 // Playing a group through
 
-// Says that the component ends with this value (NULL: constructed), unless a later command says otherwise.
-static bool set_pending(mica_commands *commands, mica_component component, void **value, bool has_placeholders) {
-    mi_fold *fold = &commands->fold;
+// A group on its way: what its entity is by now.
+typedef struct group_play {
+    mica_commands *commands;
+    mica_entity entity; // a placeholder if it is not made yet
+    mi_table *table;    // with the table components that it has by now; what it has in pools, `pending` says
+    uint32_t skipped_count;
+    bool ends_toggles; // something that can be disabled was removed
+    const char *call;
+} group_play;
+
+static bool fail_memory(const group_play *play, size_t byte_size) {
+    mi_fail_memory(&play->commands->world->log, play->call, byte_size);
+    return false;
+}
+
+// Whether the entity has a component by now.
+static bool has_by_now(const group_play *play, const mi_type *type) {
+    const mica_component component = type->info.id;
+    if (!type->in_pool) {
+        return mi_table_has(play->table, component);
+    }
+    const mi_fold *fold = &play->commands->fold;
+    const uint32_t place = fold->places.data[component];
+    if (place != 0) {
+        return fold->pending.data[place - 1].is_there;
+    }
+    const mi_pool *pool = mi_store_find_pool(&play->commands->world->store, component);
+    return pool != NULL && mi_pool_has(pool, play->entity);
+}
+
+// The entry of a component, which lives in `pool`, or in tables if that is NULL; NULL: out of memory.
+static mi_pending *open_pending(const group_play *play, mica_component component, mi_pool *pool) {
+    mi_fold *fold = &play->commands->fold;
     uint32_t *place = &fold->places.data[component];
     if (*place == 0) {
         if (fold->pending.count == fold->pending.capacity &&
-            !MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->pending,
+            !MI_RESERVE(&play->commands->world->heap, MICA_MEMORY_COMMANDS, &fold->pending,
                         (size_t)fold->pending.count + 1)) {
-            return false;
+            fail_memory(play, sizeof(mi_pending));
+            return NULL;
         }
-        *place = ++fold->pending.count;
+        const bool was_there = pool != NULL && mi_pool_has(pool, play->entity);
+        fold->pending.data[fold->pending.count++] =
+            (mi_pending){.pool = pool, .component = component, .was_there = was_there};
+        *place = fold->pending.count;
     }
-    fold->pending.data[*place - 1] =
-        (mi_pending){.value = value, .component = component, .has_placeholders = has_placeholders};
+    return &fold->pending.data[*place - 1];
+}
+
+// Says that the component ends with this value (NULL: constructed), unless a later command says otherwise.
+static bool set_pending(const group_play *play, const mi_type *type, void **value, bool has_placeholders) {
+    mi_pool *pool = type->in_pool ? mi_world_pool(play->commands->world, type, play->call) : NULL;
+    mi_pending *pending = type->in_pool && pool == NULL ? NULL : open_pending(play, type->info.id, pool);
+    if (pending == NULL) {
+        return false;
+    }
+    pending->value = value;
+    pending->has_placeholders = has_placeholders;
+    pending->is_there = true;
     return true;
 }
 
-// The components that come along with one and are not in `table` yet end constructed.
-static bool set_pending_required(mica_commands *commands, const mi_table *table, const mi_type *type) {
+// The components that come along with one and are not there yet end constructed.
+static bool set_pending_required(const group_play *play, const mi_type *type) {
     for (int32_t i = 0; i < type->info.required_count; i++) {
-        const mica_component required = type->info.required[i];
-        if (!mi_table_has(table, required) && !set_pending(commands, required, NULL, false)) {
+        const mi_type *required = mi_commands_type(play->commands, type->info.required[i]);
+        if (!has_by_now(play, required) && !set_pending(play, required, NULL, false)) {
             return false;
         }
     }
     return true;
 }
 
-// The table that giving `table` a component with this value leads to; NULL on failure.
-static mi_table *play_value(mica_commands *commands, mi_table *table, mica_component component, void **value,
-                            bool has_placeholders, const char *call) {
-    mica_world *world = commands->world;
-    mi_table *to = mi_store_table_with(&world->store, table, component);
-    if (to == NULL) {
-        mi_world_fail_store(world, call);
-        return NULL;
+static bool step_to(group_play *play, mi_table *table) {
+    if (table == NULL) {
+        mi_world_fail_store(play->commands->world, play->call);
+        return false;
     }
-    const bool brings_more = to->component_count > table->component_count + 1u;
-    if ((brings_more && !set_pending_required(commands, table, mi_commands_type(commands, component))) ||
-        !set_pending(commands, component, value, has_placeholders)) {
-        mi_fail_memory(&world->log, call, sizeof(mi_pending));
-        return NULL;
-    }
-    return to;
+    play->table = table;
+    return true;
 }
 
-// The table that a spawn leads to from `table`, by the same edges as mica_entity_spawn. Relations are linked already.
-static mi_table *play_spawn(mica_commands *commands, mi_table *table, const mi_command *spawn, const char *call) {
+// Gives the entity a component with this value; the first time with all that the component requires.
+static bool play_value(group_play *play, const mi_type *type, void **value, bool has_placeholders) {
+    if (!has_by_now(play, type)) {
+        const bool moves = !type->in_pool || type->brings_table;
+        if (!set_pending_required(play, type) ||
+            (moves && !step_to(play, mi_store_table_with(&play->commands->world->store, play->table, type->info.id)))) {
+            return false;
+        }
+    }
+    return set_pending(play, type, value, has_placeholders);
+}
+
+// A spawn, by the same edges as mica_entity_spawn. Relations are linked already.
+static bool play_spawn(group_play *play, const mi_command *spawn) {
     mi_recorded_value *list = spawn->data;
-    for (uint32_t i = 0; i < spawn->count && table != NULL; i++) {
-        if (mi_commands_type(commands, list[i].component)->info.hooks.attach == NULL) {
-            table = play_value(commands, table, list[i].component, &list[i].value, list[i].has_placeholders, call);
+    for (uint32_t i = 0; i < spawn->count; i++) {
+        const mi_type *type = mi_commands_type(play->commands, list[i].component);
+        if (type->info.hooks.attach == NULL && !play_value(play, type, &list[i].value, list[i].has_placeholders)) {
+            return false;
         }
     }
-    return table;
+    return true;
 }
 
-// The table that an add, set or remove leads to from `table`; NULL on failure.
-static mi_table *play_change(mica_commands *commands, mi_table *table, mi_command *command, uint32_t *skipped_count,
-                             const char *call) {
+static bool play_remove(group_play *play, const mi_type *type) {
+    if (!has_by_now(play, type)) {
+        return true;
+    }
+    mi_store *store = &play->commands->world->store;
+    const mica_component component = type->info.id;
+    if (type->in_pool || type->info.toggle) { // else `table` alone says that it is gone
+        mi_pending *pending = open_pending(play, component, mi_store_find_pool(store, component));
+        if (pending == NULL) {
+            return false;
+        }
+        pending->is_there = false;
+        pending->ends_toggle = type->info.toggle;
+        play->ends_toggles |= type->info.toggle;
+    }
+    return type->in_pool || step_to(play, mi_store_table_without(store, play->table, component));
+}
+
+// An add, set or remove.
+static bool play_change(group_play *play, mi_command *command) {
+    const mi_type *type = mi_commands_type(play->commands, command->component);
     if (command->kind == MI_COMMAND_REMOVE) {
-        mi_table *to = mi_store_table_without(&commands->world->store, table, command->component);
-        if (to == NULL) {
-            mi_world_fail_store(commands->world, call);
-        }
-        return to;
+        return play_remove(play, type);
     }
-    if (command->kind == MI_COMMAND_ADD && mi_table_has(table, command->component)) {
-        ++*skipped_count;
-        return table;
+    if (command->kind == MI_COMMAND_ADD && has_by_now(play, type)) {
+        play->skipped_count++;
+        return true;
     }
-    return play_value(commands, table, command->component, &command->data, command->has_placeholders, call);
+    return play_value(play, type, &command->data, command->has_placeholders);
 }
 
-// Plays all commands of a group through; the table that the entity ends in, or NULL on failure.
-static mi_table *play_group(mica_commands *commands, mi_command *list, uint32_t first, mi_table *table,
-                            uint32_t *skipped_count, const char *call) {
-    const mi_command_link *links = commands->fold.links.data;
+// Plays all commands of a group through.
+static bool play_group(group_play *play, mi_command *list, uint32_t first) {
+    const mi_command_link *links = play->commands->fold.links.data;
     const uint32_t last = links[first].last;
     for (uint32_t at = first;; at = links[at].next) {
         mi_command *command = &list[at];
         const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
-        table = spawns ? play_spawn(commands, table, command, call)
-                       : play_change(commands, table, command, skipped_count, call);
-        if (table == NULL || at == last) {
-            return table;
+        if (spawns ? !play_spawn(play, command) : !play_change(play, command)) {
+            return false;
+        }
+        if (at == last) {
+            return true;
         }
     }
 }
 
-// With `is_moved` the values that the changes named are raw memory now.
+// With `is_moved` the values that the edit named are raw memory now.
 static void forget_pending(mica_commands *commands, bool is_moved) {
     mi_fold *fold = &commands->fold;
     for (uint32_t i = 0; i < fold->pending.count; i++) {
         const mi_pending *pending = &fold->pending.data[i];
         fold->places.data[pending->component] = 0;
-        if (is_moved && pending->is_change && pending->value != NULL) {
+        if (!is_moved && pending->aside != NULL) {
+            mi_value_destruct(mi_commands_type(commands, pending->component), &commands->world->store.values,
+                              pending->aside, 1);
+        } else if (is_moved && pending->is_given && pending->value != NULL) {
             *pending->value = NULL;
         }
     }
@@ -204,50 +274,77 @@ static bool has_data(const mi_table *table, mica_component component) {
     return mi_table_has(table, component) && table->offset_of[component] != MI_OFFSET_TAG;
 }
 
-static void append_change(mi_fold *fold, mi_pending *pending) {
-    const void *value = pending->value == NULL ? NULL : *pending->value;
-    fold->changes.data[fold->changes.count++] =
-        (mi_change){.component = pending->component, .move = value != NULL, .value = value};
-    pending->is_change = true;
+static const void *value_of(const mi_pending *pending) {
+    return pending->value == NULL ? NULL : *pending->value;
 }
 
-// Writes what is pending of components with data in `to` as changes, ascending by component.
-static bool list_changes(mica_commands *commands, const mi_table *to) {
+static void append_change(mi_fold *fold, mi_pending *pending) {
+    const void *value = value_of(pending);
+    fold->changes.data[fold->changes.count++] =
+        (mi_change){.component = pending->component, .move = value != NULL, .value = value};
+    pending->is_given = true;
+}
+
+// The same in its place among those that are there.
+static void insert_change(mi_fold *fold, mi_pending *pending) {
+    append_change(fold, pending);
+    mi_change *changes = fold->changes.data;
+    for (uint32_t i = fold->changes.count - 1; i > 0 && changes[i - 1].component > changes[i].component; i--) {
+        const mi_change change = changes[i];
+        changes[i] = changes[i - 1];
+        changes[i - 1] = change;
+    }
+}
+
+static void append_element(mi_fold *fold, mi_pending *pending) {
+    mi_element element = {.pool = pending->pool, .change = MI_ELEMENT_REMOVE};
+    if (pending->is_there) {
+        const void *value = value_of(pending);
+        element.change = pending->was_there ? MI_ELEMENT_SET : MI_ELEMENT_ADD;
+        element.move = value != NULL;
+        element.value = value;
+        pending->is_given = true;
+    }
+    // Neither what came and went nor a tag that went and came makes a difference.
+    if (pending->is_there ? element.change == MI_ELEMENT_ADD || pending->pool->size > 0 : pending->was_there) {
+        fold->elements.data[fold->elements.count++] = element;
+    }
+}
+
+// Writes what is pending as changes of the table `to`, ascending by component, and as elements.
+static bool list_edit(mica_commands *commands, const mi_table *to) {
+    mi_heap *heap = &commands->world->heap;
     mi_fold *fold = &commands->fold;
+    const uint32_t count = fold->pending.count;
     fold->changes.count = 0;
-    if (fold->pending.count > fold->changes.capacity &&
-        !MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->changes, fold->pending.count)) {
+    fold->elements.count = 0;
+    if ((count > fold->changes.capacity && !MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->changes, count)) ||
+        (count > fold->elements.capacity && !MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->elements, count))) {
         return false;
     }
-    if (fold->pending.count > INSERTION_MOST) {
-        for (uint32_t i = 0; i < to->column_count; i++) {
-            const uint32_t place = fold->places.data[to->columns[i].type->info.id];
-            if (place != 0) {
-                append_change(fold, &fold->pending.data[place - 1]);
-            }
+    const bool inserts = count <= INSERTION_MOST;
+    for (uint32_t i = 0; !inserts && i < to->column_count; i++) {
+        const uint32_t place = fold->places.data[to->columns[i].component];
+        if (place != 0) {
+            append_change(fold, &fold->pending.data[place - 1]);
         }
-        return true;
     }
-    for (uint32_t i = 0; i < fold->pending.count; i++) {
-        if (!has_data(to, fold->pending.data[i].component)) {
-            continue;
-        }
-        append_change(fold, &fold->pending.data[i]);
-        for (uint32_t k = fold->changes.count - 1;
-             k > 0 && fold->changes.data[k - 1].component > fold->changes.data[k].component; k--) {
-            const mi_change change = fold->changes.data[k];
-            fold->changes.data[k] = fold->changes.data[k - 1];
-            fold->changes.data[k - 1] = change;
+    for (uint32_t i = 0; i < count; i++) {
+        mi_pending *pending = &fold->pending.data[i];
+        if (pending->pool != NULL) {
+            append_element(fold, pending);
+        } else if (inserts && has_data(to, pending->component)) {
+            insert_change(fold, pending);
         }
     }
     return true;
 }
 
-static mica_result patch_changes(mica_commands *commands, const char *call) {
+static mica_result patch_values(mica_commands *commands, const char *call) {
     const mi_fold *fold = &commands->fold;
     for (uint32_t i = 0; i < fold->pending.count; i++) {
         const mi_pending *pending = &fold->pending.data[i];
-        if (pending->has_placeholders && pending->is_change) {
+        if (pending->has_placeholders && pending->is_given) {
             const mica_result result = mi_commands_patch(commands, pending->component, *pending->value, call);
             if (result != MICA_OK) {
                 return result;
@@ -257,72 +354,92 @@ static mica_result patch_changes(mica_commands *commands, const char *call) {
     return MICA_OK;
 }
 
-// A change within one table replaces value by value and may not fail half-way: constructors, which can say no, are
-// called aside first. Returns how many of the changes are done with; all of them if nothing failed.
-static uint32_t construct_aside(mica_commands *commands) {
+// A constructed value of a component that is pending, in the buffer's memory; NULL: it could not be made.
+static void *construct_aside(mica_commands *commands, mica_component component) {
+    const mi_type *type = mi_commands_type(commands, component);
+    void *value = mi_commands_take_memory(commands, type->info.size, type->info.align);
+    if (value == NULL || !mi_value_construct(type, &commands->world->store.values, value, 1)) {
+        return NULL;
+    }
     mi_fold *fold = &commands->fold;
-    uint32_t i = 0;
-    for (; i < fold->changes.count; i++) {
+    fold->pending.data[fold->places.data[component] - 1].aside = value;
+    return value;
+}
+
+// Values that are there are replaced one by one, which may not fail half-way: constructors, which can say no, are
+// called aside first. Those of elements always, those of the table if the entity stays in it.
+static bool construct_replacements(mica_commands *commands, bool stays) {
+    mi_fold *fold = &commands->fold;
+    for (uint32_t i = 0; stays && i < fold->changes.count; i++) {
         mi_change *change = &fold->changes.data[i];
-        if (change->value != NULL) {
-            continue;
+        if (change->value == NULL) {
+            change->value = construct_aside(commands, change->component);
+            change->move = true;
+            if (change->value == NULL) {
+                return false;
+            }
         }
-        const mi_type *type = mi_commands_type(commands, change->component);
-        void *value = mi_commands_take_memory(commands, type->info.size, type->info.align);
-        if (value == NULL || !mi_value_construct(type, &commands->world->store.values, value, 1)) {
-            break;
-        }
-        *change = (mi_change){.component = change->component, .move = true, .value = value};
     }
-    return i;
+    for (uint32_t i = 0; i < fold->elements.count; i++) {
+        mi_element *element = &fold->elements.data[i];
+        if (element->change == MI_ELEMENT_SET && element->value == NULL) {
+            element->value = construct_aside(commands, element->pool->type->info.id);
+            element->move = true;
+            if (element->value == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
-// Destructs what construct_aside made for the first `count` changes.
-static void destruct_aside(mica_commands *commands, uint32_t count) {
-    const mi_fold *fold = &commands->fold;
-    for (uint32_t i = 0; i < count; i++) {
-        const mi_change *change = &fold->changes.data[i];
-        const mi_pending *pending = &fold->pending.data[fold->places.data[change->component] - 1];
-        if (pending->value == NULL || *pending->value == NULL) {
-            mi_value_destruct(mi_commands_type(commands, change->component), &commands->world->store.values,
-                              (void *)(uintptr_t)change->value, 1);
+// What was removed and is there again is a new component: nobody has disabled it.
+static void end_toggles(const group_play *play, mica_entity entity) {
+    const mi_fold *fold = &play->commands->fold;
+    for (uint32_t i = 0; i < fold->pending.count; i++) {
+        if (fold->pending.data[i].ends_toggle) {
+            mi_store_forget_toggle(&play->commands->world->store, entity, fold->pending.data[i].component);
         }
     }
 }
 
-static mica_result change_in_place(mica_commands *commands, mica_entity entity, mi_table *table, const char *call) {
-    const mi_fold *fold = &commands->fold;
-    if (fold->changes.count == 0) {
-        return MICA_OK;
-    }
-    const uint32_t count = construct_aside(commands);
-    if (count < fold->changes.count) {
-        destruct_aside(commands, count);
-        return mi_fail_plain(&commands->world->log, MICA_OUT_OF_MEMORY, call,
+static mica_result edit_entity(const group_play *play, mica_entity entity, bool stays, const mi_edit *edit) {
+    mica_commands *commands = play->commands;
+    if (!construct_replacements(commands, stays)) {
+        return mi_fail_plain(&commands->world->log, MICA_OUT_OF_MEMORY, play->call,
                              "a construct hook could not make its value");
     }
-    return mi_world_change(commands->world, entity, table, fold->changes.data, count, call);
+    const bool changes = !stays || edit->change_count + edit->element_count > 0;
+    const mica_result result = changes ? mi_world_edit(commands->world, entity, edit, play->call) : MICA_OK;
+    if (result == MICA_OK && play->ends_toggles) {
+        end_toggles(play, entity);
+    }
+    return result;
 }
 
-// Brings the group's entity into `to` with what is pending; makes it if it is not made yet.
-static mica_result change_entity(mica_commands *commands, mica_entity entity, mi_table *to, const char *call) {
+// Makes the group's entity what it was played to be; makes it if it is not made yet.
+static mica_result change_entity(const group_play *play) {
+    mica_commands *commands = play->commands;
     mica_world *world = commands->world;
     const mi_fold *fold = &commands->fold;
-    if (!list_changes(commands, to)) {
-        return mi_fail_memory(&world->log, call, fold->pending.count * sizeof(mi_change));
+    if (!list_edit(commands, play->table)) {
+        return mi_fail_memory(&world->log, play->call, fold->pending.count * sizeof(mi_element));
     }
-    const mica_result patched = patch_changes(commands, call);
+    const mica_result patched = patch_values(commands, play->call);
     if (patched != MICA_OK) {
         return patched;
     }
-    entity = mi_commands_target(commands, entity); // patching may have made it
+    const mi_edit edit = {.to = play->table,
+                          .changes = fold->changes.data,
+                          .change_count = fold->changes.count,
+                          .elements = fold->elements.data,
+                          .element_count = fold->elements.count};
+    const mica_entity entity = mi_commands_target(commands, play->entity); // patching may have made it
     uint32_t location = 0;
     if (mi_slots_resolve(&world->store.slots, entity, &location)) {
-        return mi_store_table_at(&world->store, location) == to
-                   ? change_in_place(commands, entity, to, call)
-                   : mi_world_change(world, entity, to, fold->changes.data, fold->changes.count, call);
+        return edit_entity(play, entity, mi_store_table_at(&world->store, location) == play->table, &edit);
     }
-    const mica_entity made = mi_world_make(world, to, fold->changes.data, fold->changes.count, call);
+    const mica_entity made = mi_world_make_edited(world, &edit, play->call);
     if (mica_entity_is_null(made)) {
         return mica_last_result();
     }
@@ -353,33 +470,48 @@ static void skip_group(mica_commands *commands, mi_command *list, uint32_t first
 
 static mica_result apply_group(mica_commands *commands, mi_command *list, uint32_t first, mica_entity entity,
                                mi_table *table, const char *call) {
-    uint32_t skipped_count = 0;
-    mi_table *to = play_group(commands, list, first, table, &skipped_count, call);
-    const mica_result result = to == NULL ? mica_last_result() : change_entity(commands, entity, to, call);
+    group_play play = {.commands = commands, .entity = entity, .table = table, .call = call};
+    const mica_result result = play_group(&play, list, first) ? change_entity(&play) : mica_last_result();
     forget_pending(commands, result == MICA_OK);
     if (result == MICA_OK) {
-        finish_group(commands, list, first, skipped_count);
+        finish_group(commands, list, first, play.skipped_count);
     }
     return result;
 }
 
 // Single commands
 //
-// With one add, set or remove for an entity there is nothing to play through: the command itself is the change.
+// With one add, set or remove for an entity there is nothing to play through: the command itself is the change, unless
+// it brings more than one change about.
 
-// Where the last single command led. Commands alike mostly follow each other.
+// What the last single command was about and where it led. Commands alike mostly follow each other.
 typedef struct last_step {
-    const mi_table *from; // NULL: there was none in this fold
+    const mi_type *type;  // NULL: there was none in this fold
+    mi_pool *pool;        // of a type that lives in one; NULL: it is not made yet
+    const mi_table *from; // of a type that lives in tables: where the last step led from and to; NULL: nowhere yet
     mi_table *to;
-    mica_component component;
     bool removes;
 } last_step;
+
+// Whether a command on a living entity can be applied as a single one; `step` is of its type then.
+static bool is_single(const mica_commands *commands, const mi_command *command, last_step *step) {
+    if (command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED || command->has_placeholders) {
+        return false;
+    }
+    if (step->type == NULL || step->type->info.id != command->component) {
+        const mi_type *type = mi_commands_type(commands, command->component);
+        *step = (last_step){.type = type, .pool = mi_store_find_pool(&commands->world->store, command->component)};
+    }
+    const mi_type *type = step->type;
+    return type->info.required_count == 0 || command->kind == MI_COMMAND_REMOVE ||
+           !(type->in_pool || type->brings_pool);
+}
 
 static mi_table *step_from(mica_commands *commands, mi_table *table, const mi_command *command, last_step *step,
                            const char *call) {
     const mica_component component = command->component;
     const bool removes = command->kind == MI_COMMAND_REMOVE;
-    if (MICA_LIKELY(step->from == table && step->component == component && step->removes == removes)) {
+    if (MICA_LIKELY(step->from == table && step->removes == removes)) {
         return step->to;
     }
     mi_store *store = &commands->world->store;
@@ -389,42 +521,83 @@ static mi_table *step_from(mica_commands *commands, mi_table *table, const mi_co
         mi_world_fail_store(commands->world, call);
         return NULL;
     }
-    *step = (last_step){.from = table, .to = to, .component = component, .removes = removes};
+    step->from = table;
+    step->to = to;
+    step->removes = removes;
     return to;
 }
 
-// Applies an add, set or remove whose value, if it has one, is without placeholders.
-static mica_result apply_single(mica_commands *commands, mi_command *command, mica_entity entity, mi_table *table,
-                                last_step *step, const char *call) {
+// How a single command ended: MICA_OK, MICA_EXISTS if it is to be skipped, or why it has to wait.
+
+static mica_result change_row(mica_commands *commands, const mi_command *command, mica_entity entity, mi_table *table,
+                              last_step *step, const char *call) {
     mi_table *to = step_from(commands, table, command, step, call);
     if (to == NULL) {
         return mica_last_result();
     }
-    if (to == table && command->kind == MI_COMMAND_ADD) {
+    if (to == table && command->kind != MI_COMMAND_SET) {
+        return command->kind == MI_COMMAND_ADD ? MICA_EXISTS : MICA_OK;
+    }
+    const mi_change change = {.component = command->component, .move = true, .value = command->data};
+    return mi_world_change(commands->world, entity, to, &change, command->data != NULL, call);
+}
+
+static mica_result change_element(mica_commands *commands, const mi_command *command, mica_entity entity,
+                                  mi_table *table, last_step *step, const char *call) {
+    const bool is_there = step->pool != NULL && mi_pool_has(step->pool, entity);
+    if (command->kind == MI_COMMAND_ADD && is_there) {
+        return MICA_EXISTS;
+    }
+    mi_element element = {
+        .change = is_there ? MI_ELEMENT_SET : MI_ELEMENT_ADD, .move = command->data != NULL, .value = command->data};
+    if (command->kind == MI_COMMAND_REMOVE) {
+        if (!is_there) {
+            return MICA_OK;
+        }
+        element.change = MI_ELEMENT_REMOVE;
+    } else if (step->pool == NULL) {
+        step->pool = mi_world_pool(commands->world, step->type, call);
+        if (step->pool == NULL) {
+            return mica_last_result();
+        }
+    }
+    element.pool = step->pool;
+    const mi_edit edit = {.to = table, .elements = &element, .element_count = 1};
+    return mi_world_edit(commands->world, entity, &edit, call);
+}
+
+static mica_result apply_single(mica_commands *commands, mi_command *command, mica_entity entity, mi_table *table,
+                                last_step *step, const char *call) {
+    const mica_result result = step->type->in_pool ? change_element(commands, command, entity, table, step, call)
+                                                   : change_row(commands, command, entity, table, step, call);
+    if (result == MICA_EXISTS) {
         mi_command_drop(commands, command);
         mi_commands_count_done(commands, 0, 1);
         return MICA_OK;
     }
-    if (to != table || command->kind == MI_COMMAND_SET) {
-        const mi_change change = {.component = command->component, .move = true, .value = command->data};
-        const mica_result result = mi_world_change(commands->world, entity, to, &change, command->data != NULL, call);
-        if (result != MICA_OK) {
-            return result;
-        }
+    if (result == MICA_OK) {
+        command->data = NULL; // the value was moved out
+        command->kind = MI_COMMAND_DONE;
+        mi_commands_count_done(commands, 1, 0);
     }
-    command->data = NULL; // the value was moved out
-    command->kind = MI_COMMAND_DONE;
-    mi_commands_count_done(commands, 1, 0);
-    return MICA_OK;
+    return result;
 }
 
 // Fetches what the commands further on need.
 static void fetch_ahead(const mi_store *store, const mi_command *list, uint32_t at, uint32_t count) {
     if (at + MI_SLOTS_AHEAD < count) {
-        mi_fetch_slot(&store->slots, list[at + MI_SLOTS_AHEAD].entity);
+        const mi_command *command = &list[at + MI_SLOTS_AHEAD];
+        const mi_pool *pool = mi_store_find_pool(store, command->component);
+        mi_fetch_slot(&store->slots, command->entity);
+        if (pool != NULL) {
+            mi_fetch_element(pool, command->entity);
+        }
     }
     if (at + MI_ROWS_AHEAD < count) {
-        mi_fetch_row(store, list[at + MI_ROWS_AHEAD].entity);
+        const mi_command *command = &list[at + MI_ROWS_AHEAD];
+        if (mi_store_find_pool(store, command->component) == NULL) {
+            mi_fetch_row(store, command->entity);
+        }
     }
 }
 
@@ -442,8 +615,7 @@ static mica_result apply_from(mica_commands *commands, mi_command *list, uint32_
             return MICA_OK;
         }
         table = mi_store_table_at(store, location);
-        const bool spawns = command->kind == MI_COMMAND_SPAWN || command->kind == MI_COMMAND_SPAWN_LINKED;
-        if (commands->fold.links.data[at].last == at && !spawns && !command->has_placeholders) {
+        if (commands->fold.links.data[at].last == at && is_single(commands, command, step)) {
             return apply_single(commands, command, entity, table, step, call);
         }
     }
@@ -460,7 +632,7 @@ mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end,
     link_groups(commands, list, count, cell_count);
     const mi_store *store = &commands->world->store;
     const bool fetches = mi_fetches(store);
-    last_step step = {.from = NULL};
+    last_step step = {.type = NULL};
     mica_result result = MICA_OK;
     for (uint32_t at = 0; at < count && result == MICA_OK; at++) {
         if (fetches) {

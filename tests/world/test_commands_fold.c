@@ -1,6 +1,7 @@
 // Folding: a buffer ends as its commands would one by one. Scripts are run twice, recorded in one world and by the
-// verbs in another, and both worlds are compared: handles, components, values, skips.
+// verbs in another, and both worlds are compared: handles, components, values, what is disabled or killed, skips.
 #include <mica/verbs.h>
+#include <mica/visibility.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,20 +13,43 @@
 #include "support/test_random.h"
 #include "world/follows.h"
 #include "world/ledger.h"
+#include "world/storages.h"
 
-MICA_STRUCT(Position, { int32_t x, y; });
+MICA_STRUCT_WITH(Position, (.toggle = true), { int32_t x, y; });
 MICA_STRUCT(Target, {
     int32_t weight;
     mica_entity who[2];
 });
-MICA_TAG(Frozen);
+MICA_TAG_WITH(Frozen, (.toggle = true));
 MICA_STRUCT_WITH(Needy, (.required = {mica_type_of(Owned), mica_type_of(Frozen)}), { int32_t number; });
 
 // The components of scripts. Follows comes last: the failure sweep leaves it out, since a spawn that is linked may need
 // a second handle when it is tried again.
 enum { POSITION, TARGET, FROZEN, OWNED, SOLE, NEEDY, FOLLOWS, KIND_COUNT };
 
-typedef enum script_verb { SPAWN, ADD, ADD_VALUE, SET, REMOVE, CLONE, DESTROY, DESTROY_MANY, VERB_COUNT } script_verb;
+// Those that may live anywhere, by kind.
+static mica_type *const placed_types[FOLLOWS] = {mica_type_of(Position), mica_type_of(Target), mica_type_of(Frozen),
+                                                 mica_type_of(Owned),    mica_type_of(Sole),   mica_type_of(Needy)};
+// Those that can be disabled.
+static const uint32_t toggled_kinds[] = {POSITION, FROZEN};
+
+static storage_mix mix_running;
+
+typedef enum script_verb {
+    SPAWN,
+    ADD,
+    ADD_VALUE,
+    SET,
+    REMOVE,
+    CLONE,
+    DESTROY,
+    DESTROY_MANY,
+    ENABLE,
+    ENABLE_COMPONENT,
+    KILL,
+    REFRESH,
+    VERB_COUNT
+} script_verb;
 
 typedef struct script_step {
     script_verb verb;
@@ -192,6 +216,30 @@ static void run_destroy_many(script_world *side, const script_step *step) {
     }
 }
 
+// Odd numbers enable.
+static mica_result run_visibility(const script_world *side, const script_step *step) {
+    const mica_entity entity = side->names[step->subject];
+    const bool enabled = step->number % 2 != 0;
+    switch (step->verb) {
+    case ENABLE:
+        return side->commands != NULL ? mica_commands_enable(side->commands, entity, enabled)
+                                      : mica_entity_enable(side->world, entity, enabled);
+    case ENABLE_COMPONENT: {
+        const mica_component component = side->ids[step->kind];
+        return side->commands != NULL ? mica_commands_enable_component(side->commands, entity, component, enabled)
+                                      : mica_entity_enable_component(side->world, entity, component, enabled);
+    }
+    case KILL:
+        return side->commands != NULL ? mica_commands_kill(side->commands, entity)
+                                      : mica_entity_kill(side->world, entity);
+    default:
+        if (side->commands != NULL) {
+            return mica_commands_refresh(side->commands);
+        }
+        return mica_world_refresh(side->world) >= 0 ? MICA_OK : mica_last_result();
+    }
+}
+
 static void run_step(script_world *side, const script_step *step) {
     mica_result result;
     switch (step->verb) {
@@ -212,6 +260,12 @@ static void run_step(script_world *side, const script_step *step) {
     case DESTROY:
         result = side->commands != NULL ? mica_commands_destroy_entity(side->commands, side->names[step->subject])
                                         : mica_entity_destroy(side->world, side->names[step->subject]);
+        break;
+    case ENABLE:
+    case ENABLE_COMPONENT:
+    case KILL:
+    case REFRESH:
+        result = run_visibility(side, step);
         break;
     default:
         result = run_component(side, step);
@@ -278,10 +332,16 @@ static void compare_pair(world_pair *pair) {
         const mica_entity entity = pair->direct.names[i];
         assert_true(mica_entity_equal(pair->recorded.names[i], entity));
         assert_int_equal(mica_alive(pair->recorded.world, entity), mica_alive(pair->direct.world, entity));
+        assert_int_equal(mica_entity_enabled(pair->recorded.world, entity),
+                         mica_entity_enabled(pair->direct.world, entity));
+        assert_int_equal(mica_entity_killed(pair->recorded.world, entity),
+                         mica_entity_killed(pair->direct.world, entity));
         for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
             const mica_component component = pair->direct.ids[kind];
             const bool has = mica_entity_has(pair->direct.world, entity, component);
             assert_int_equal(mica_entity_has(pair->recorded.world, entity, component), has);
+            assert_int_equal(mica_entity_component_enabled(pair->recorded.world, entity, component),
+                             mica_entity_component_enabled(pair->direct.world, entity, component));
             if (has) {
                 compare_values(pair, kind, entity);
             }
@@ -327,8 +387,9 @@ static uint32_t make_script(test_random *random, uint32_t name_count, uint32_t k
                                                           : test_random_below(random, name_count);
         step->other = test_random_below(random, name_count);
         step->number = (int32_t)test_random_below(random, 1000);
-        step->kind =
-            step->verb == SPAWN ? test_random_below(random, 1u << kind_count) : test_random_below(random, kind_count);
+        step->kind = step->verb == SPAWN              ? test_random_below(random, 1u << kind_count)
+                     : step->verb == ENABLE_COMPONENT ? toggled_kinds[test_random_below(random, 2)]
+                                                      : test_random_below(random, kind_count);
         name_count += step->verb == SPAWN || step->verb == CLONE;
     }
     return count;
@@ -346,7 +407,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     if (seed_running != 0) {
-        print_error("failed with seed %llu\n", (unsigned long long)seed_running);
+        print_error("failed with seed %llu, %s\n", (unsigned long long)seed_running, storage_mix_names[mix_running]);
         seed_running = 0;
         return 0;
     }
@@ -389,6 +450,7 @@ static void all_short_sequences_end_as_one_by_one(void **state) {
         {.verb = REMOVE, .kind = NEEDY},
         {.verb = ADD_VALUE, .kind = POSITION, .number = 4},
         {.verb = REMOVE, .kind = POSITION},
+        {.verb = ENABLE_COMPONENT, .kind = POSITION},
         {.verb = DESTROY},
         {.verb = CLONE},
     };
@@ -698,6 +760,7 @@ static void many_components_of_one_entity(void **state) {
         snprintf(names[i], sizeof(names[i]), "Many%d", i);
         types[i] = (mica_type){.name = names[i], .size = i % 7 == 0 ? 0 : 8, .align = i % 7 == 0 ? 0 : 8};
         types[i].kind = i % 7 == 0 ? MICA_KIND_TAG : MICA_KIND_STRUCT;
+        place_type(&types[i], mix_running, (uint32_t)i);
         ids[i] = mica_world_register(world, &types[i]);
         assert_int_not_equal(ids[i], 0);
     }
@@ -724,19 +787,34 @@ static void many_components_of_one_entity(void **state) {
 
 #define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
 
+static void place_types(storage_mix mix) {
+    mix_running = mix;
+    for (uint32_t kind = 0; kind < FOLLOWS; kind++) {
+        place_type(placed_types[kind], mix, kind);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest cases[] = {
+    const struct CMUnitTest anywhere[] = {
         CASE(random_buffers_end_as_their_commands_one_by_one),
         CASE(all_short_sequences_end_as_one_by_one),
         CASE(what_cannot_be_applied_waits_and_nothing_is_lost),
         CASE(values_constructed_anew_in_place_are_all_or_none),
         CASE(a_linked_spawn_is_applied_as_a_whole_or_not_at_all),
         CASE(recording_goes_on_after_a_failure),
-        CASE(all_changes_of_an_entity_are_one_move),
-        CASE(entities_change_in_the_order_of_their_first_record),
         CASE(removing_and_adding_again_leaves_queries_right),
         CASE(rounds_of_create_then_add_keep_rows_right),
         CASE(many_components_of_one_entity),
     };
-    return cmocka_run_group_tests(cases, NULL, NULL);
+    const struct CMUnitTest in_tables[] = {
+        CASE(all_changes_of_an_entity_are_one_move),
+        CASE(entities_change_in_the_order_of_their_first_record),
+    };
+    place_types(ALL_IN_TABLES);
+    int failed_count = cmocka_run_group_tests_name("in tables", in_tables, NULL, NULL);
+    for (storage_mix mix = ALL_IN_TABLES; mix < MIX_COUNT; mix++) {
+        place_types(mix);
+        failed_count += cmocka_run_group_tests_name(storage_mix_names[mix], anywhere, NULL, NULL);
+    }
+    return failed_count;
 }

@@ -1,4 +1,5 @@
 // Command buffers of worlds with so many entities that applying fetches memory ahead.
+#include "world/storages.h"
 #include "world/world_fixture.h"
 
 MICA_STRUCT(Number, { int32_t number; });
@@ -84,5 +85,12 @@ int main(void) {
         cmocka_unit_test(commands_reach_entities_far_apart_and_skip_the_dead),
         cmocka_unit_test(the_entities_in_between_keep_their_values),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed_count = 0;
+    for (storage_mix mix = ALL_IN_TABLES; mix < MIX_COUNT; mix++) {
+        place_type(mica_type_of(Health), mix, 1);
+        place_type(mica_type_of(Number), mix, 2);
+        place_type(mica_type_of(Marked), mix, 3);
+        failed_count += cmocka_run_group_tests_name(storage_mix_names[mix], tests, NULL, NULL);
+    }
+    return failed_count;
 }
