@@ -417,7 +417,7 @@ static int tear_down(void **state) {
 }
 
 static void random_buffers_end_as_their_commands_one_by_one(void **state) {
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= 150; seed++) {
         test_random random = {seed_running = seed};
         world_pair pair;
         start_pair(&pair, *state);
@@ -521,7 +521,7 @@ static bool apply_failing(test_allocator *allocator, uint64_t seed, uint64_t n, 
 }
 
 static void what_cannot_be_applied_waits_and_nothing_is_lost(void **state) {
-    for (uint64_t seed = 1; seed <= 12; seed++) {
+    for (uint64_t seed = 1; seed <= 6; seed++) {
         for (after_failure after = TRIED_AGAIN; after <= DROPPED; after++) {
             uint64_t n = 1;
             seed_running = seed;
