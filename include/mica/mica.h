@@ -9,6 +9,7 @@
 #include <mica/memory.h>
 #include <mica/name.h>
 #include <mica/plugin.h>
+#include <mica/pool.h>
 #include <mica/query.h>
 #include <mica/resource.h>
 #include <mica/result.h>

@@ -57,8 +57,8 @@ MICA_API mica_entity mica_pool_entity_of(const mica_world *world, mica_component
 /// `MICA_OUT_OF_MEMORY`, `MICA_LIMIT`, `MICA_LOCKED`. O(elements) if packed values move.
 MICA_API mica_result mica_pool_reserve(mica_world *world, mica_component component, int32_t count);
 
-/// Gives back memory that is reserved and not used. Values of a packed pool move. `MICA_OUT_OF_MEMORY` leaves
-/// everything as it was. O(elements).
+/// Gives back memory that is reserved and not used. Values of a packed pool move. Refuses: `MICA_OUT_OF_MEMORY` (what
+/// cannot be moved to less memory stays reserved), `MICA_LOCKED`. O(elements).
 MICA_API mica_result mica_pool_shrink(mica_world *world, mica_component component);
 
 /// Closes the gaps that tombstones are: the elements of a stable pool move up and keep their order. Other pools have

@@ -99,6 +99,7 @@ void mica_world_destroy(mica_world *world) {
     }
     mi_world_free_walks(world, true);
     mi_world_free_resources(world);
+    mi_world_free_groups(world);
     mi_store_free(&world->store);
     mi_heap *heap = &world->heap;
     MI_FREE(heap, MICA_MEMORY_QUERIES, &world->queries);

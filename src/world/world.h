@@ -112,6 +112,7 @@ struct mica_world {
     MI_ARRAY(mi_resource) resources; // by component id
     MI_ARRAY(mi_relation) relations;
     MI_ARRAY(mi_extension) extensions;
+    struct mica_group *groups; // the one made last; each knows the next
     uint64_t command_skipped_count;
     MI_ARRAY(mi_change) changes;                    // scratch of spawning
     MI_ARRAY(mi_element) elements;                  // scratch of edits
@@ -227,6 +228,9 @@ bool mi_world_add_extension(mica_world *world, const mi_extension *extension);
 void mi_world_free_walks(mica_world *world, bool all);
 // Closes all open walks.
 void mi_world_close_walks(mica_world *world);
+
+// Ends the handles of groups; the world is about to end.
+void mi_world_free_groups(mica_world *world);
 
 // Ends the resources; the world is about to end.
 void mi_world_free_resources(mica_world *world);
