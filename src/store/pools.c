@@ -92,15 +92,16 @@ void mi_store_remove_elements(mi_store *store, mica_entity entity) {
     }
 }
 
-void mi_store_publish_elements(mi_store *store, mi_pool *pool, const mica_entity *entities, uint32_t count) {
+void mi_store_put_elements(mi_store *store, mi_pool *pool, const mica_entity *entities, uint32_t count) {
     mi_pool_publish_many(pool, entities, count, store->version);
     for (uint32_t i = 0; i < count; i++) {
         mi_bit_set(mi_store_mask(store, entities[i]), pool->index);
     }
-    if (pool->groups.count > 0) {
-        for (uint32_t i = 0; i < count; i++) {
-            mi_store_settle_pool_groups(store, pool, entities[i]);
-        }
+}
+
+void mi_store_settle_elements(mi_store *store, const mi_pool *pool, const mica_entity *entities, uint32_t count) {
+    for (uint32_t i = 0; pool->groups.count > 0 && i < count; i++) {
+        mi_store_settle_pool_groups(store, pool, entities[i]);
     }
 }
 

@@ -80,8 +80,10 @@ static inline void mi_store_remove_element(mi_store *store, mi_pool *pool, mica_
 }
 // Removes the entity from all its pools. O(its pools + words of a mask).
 void mi_store_remove_elements(mi_store *store, mica_entity entity);
-// Publishes `count` entities whose values stand behind the last position; their masks' and sparse pages are open.
-void mi_store_publish_elements(mi_store *store, mi_pool *pool, const mica_entity *entities, uint32_t count);
+// The first two steps for `count` entities whose values stand behind the last position; their masks' and sparse pages
+// are open.
+void mi_store_put_elements(mi_store *store, mi_pool *pool, const mica_entity *entities, uint32_t count);
+void mi_store_settle_elements(mi_store *store, const mi_pool *pool, const mica_entity *entities, uint32_t count);
 
 // Empties all pools, masks and groups.
 void mi_store_clear_pools(mi_store *store);

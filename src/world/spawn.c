@@ -502,7 +502,10 @@ static void publish_rows(const spawn_batch *batch, mica_entity *entities) {
 static void publish_elements(const spawn_batch *batch) {
     mica_world *world = batch->world;
     for (uint32_t i = 0; i < world->elements.count && batch->count > 0; i++) {
-        mi_store_publish_elements(&world->store, world->elements.data[i].pool, batch->handles, batch->count);
+        mi_store_put_elements(&world->store, world->elements.data[i].pool, batch->handles, batch->count);
+    }
+    for (uint32_t i = 0; i < world->elements.count && batch->count > 0; i++) {
+        mi_store_settle_elements(&world->store, world->elements.data[i].pool, batch->handles, batch->count);
     }
 }
 

@@ -13,6 +13,8 @@
 MICA_STRUCT(Fresh, { int32_t a, b; }); // not registered before an operation does it
 MICA_ENUM(Colour, {RED, GREEN});
 MICA_STRUCT(Mass, { float kilograms; });
+MICA_STRUCT_WITH(Ore, (.storage = MICA_POOL), { int32_t grams; });
+MICA_STRUCT_WITH(Gem, (.storage = MICA_POOL, .stable = true), { int32_t carats; });
 MICA_STRUCT_WITH(Shield, (.toggle = true), { int32_t now; });
 
 typedef struct sweep {
@@ -27,6 +29,8 @@ typedef struct sweep {
     mica_commands *commands;
     mica_entity placeholder;
     mica_slot_map *map;
+    mica_group *group; // made by those who need it
+    mica_entity stone; // as well: Ore and Gem
     mica_key key;
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
@@ -151,6 +155,10 @@ static uint64_t fingerprint(sweep *s) {
             hash = mix_entity(hash, world, entity);
         }
     }
+    for (uint32_t i = 0; i < world->store.pool_list.count; i++) {
+        const mi_pool *pool = world->store.pool_list.data[i];
+        hash = pool->count == 0 ? hash : mix(hash, pool->entities, pool->count * sizeof(mica_entity));
+    }
     for (uint32_t i = 0; i < world->resources.count; i++) {
         hash = world->resources.data[i].value == NULL ? hash : mix_number(hash, i);
     }
@@ -197,6 +205,31 @@ static void hide_one(sweep *s) {
     assert_int_equal(mica_disable_component(s->w.world, s->hidden, Shield), MICA_OK);
     assert_int_equal(mica_disable(s->w.world, s->hidden), MICA_OK);
     assert_int_equal(mica_kill(s->w.world, s->hidden), MICA_OK);
+}
+
+// Two pools in different orders, one with a tombstone.
+static void fill_pools(sweep *s) {
+    mica_entity stones[8];
+    for (int32_t i = 0; i < 8; i++) {
+        stones[i] = mica_spawn(s->w.world, mica_value_of(Ore, {i ^ 5}));
+    }
+    for (int32_t i = 8; i-- > 0;) {
+        assert_int_equal(mica_set(s->w.world, stones[i], Gem, {i}), MICA_OK);
+    }
+    assert_int_equal(mica_remove(s->w.world, stones[3], Gem), MICA_OK);
+    s->stone = stones[4];
+}
+
+static void fill_pools_widely(sweep *s) {
+    fill_pools(s);
+    assert_int_equal(mica_pool_reserve(s->w.world, ID(Ore), 3000), MICA_OK);
+}
+
+static void group_pools(sweep *s) {
+    fill_pools(s);
+    s->group =
+        mica_group_create(s->w.world, &(mica_group_def){.owned = {mica_type_of(Ore)}, .with = {mica_type_of(Gem)}});
+    assert_non_null(s->group);
 }
 
 static void record_all_sorts(sweep *s) {
@@ -431,6 +464,29 @@ static bool name_copy(sweep *s) {
     mica_name_destruct(&copy, 1, &context);
     return true;
 }
+static int compare_ores(const mica_element *a, const mica_element *b, void *user) {
+    (void)user;
+    return ((const Ore *)a->value)->grams - ((const Ore *)b->value)->grams;
+}
+static bool group_create(sweep *s) {
+    const mica_group_def def = {.owned = {mica_type_of(Ore)}, .with = {mica_type_of(Gem)}};
+    return mica_group_create(s->w.world, &def) != NULL;
+}
+static bool group_sort(sweep *s) {
+    return mica_group_sort(s->group, ID(Ore), compare_ores, NULL) == MICA_OK;
+}
+static bool pool_follow(sweep *s) {
+    return mica_pool_follow(s->w.world, ID(Ore), ID(Gem)) == MICA_OK;
+}
+static bool pool_reserve(sweep *s) {
+    return mica_pool_reserve(s->w.world, ID(Ore), 3000) == MICA_OK;
+}
+static bool pool_shrink(sweep *s) {
+    return mica_pool_shrink(s->w.world, ID(Ore)) == MICA_OK;
+}
+static bool pool_sort(sweep *s) {
+    return mica_pool_sort(s->w.world, ID(Ore), compare_ores, NULL) == MICA_OK;
+}
 static void find_rowless(sweep *s) {
     assert_non_null(mica_query_of(s->w.world, mica_without(Marked)));
 }
@@ -615,11 +671,17 @@ static const sweep_operation operations[] = {
     {"mica_entity_spawn", entity_spawn_child, fill_slots, false},
     {"mica_entity_spawn_fill", entity_spawn_fill, fill_slots, false},
     {"mica_entity_spawn_many", entity_spawn_many, fill_slots, false},
+    {"mica_group_create", group_create, fill_pools, false},
+    {"mica_group_sort", group_sort, group_pools, false},
     {"mica_iter_commands_of", iter_commands, NULL, false},
     {"mica_iter_end", iter_end, NULL, true},
     {"mica_iter_read", iter_read, NULL, false},
     {"mica_iter_write", iter_write, NULL, false},
     {"mica_name_copy", name_copy, NULL, false},
+    {"mica_pool_follow", pool_follow, fill_pools, false},
+    {"mica_pool_reserve", pool_reserve, fill_pools, false},
+    {"mica_pool_shrink", pool_shrink, fill_pools_widely, false},
+    {"mica_pool_sort", pool_sort, fill_pools, false},
     {"mica_query_begin", query_begin, find_rowless, false},
     {"mica_query_count", query_count, make_tables, false},
     {"mica_query_create", query_create, NULL, false},
@@ -825,6 +887,20 @@ static bool hosts_are_compared(sweep *s) {
     return mica_plugin_check(&host) == MICA_OK &&
            mica_plugin_compare(&host, MICA_VERSION, 96 - MICA_ENTITY_BITS, MICA_INDEX_BITS) == MICA_INCOMPATIBLE;
 }
+static bool a_group_is_counted_and_ends(sweep *s) {
+    return mica_group_count(s->group) == 7 && mica_group_destroy(s->group) == MICA_OK &&
+           mica_pool_count(s->w.world, ID(Ore)) == 8;
+}
+static bool pools_are_looked_at_and_compacted(sweep *s) {
+    mica_world *world = s->w.world;
+    const mica_pool_view before = mica_pool_read(world, ID(Gem));
+    const int32_t position = mica_pool_position(world, ID(Gem), s->stone);
+    const bool found =
+        before.count == 8 && before.live_count == 7 && position == 3 &&
+        mica_entity_equal(mica_pool_entity_of(world, ID(Gem), mica_pool_at(&before, position)), s->stone);
+    const bool compacted = mica_pool_compact(world, ID(Gem)) == MICA_OK && mica_pool_write(world, ID(Gem)).count == 7;
+    return found && compacted && mica_pool_count(world, ID(Gem)) == 7;
+}
 static bool resources_are_used_and_removed(sweep *s) {
     mica_world *world = s->w.world;
     ((Mass *)mica_resource_get_write(world, ID(Mass)))->kilograms = 80;
@@ -944,8 +1020,8 @@ static const sweep_operation needs_nothing[] = {
     {"mica_commands_world", a_buffer_tells, apply_and_record_one, false},
     {"mica_delta_time", a_tick_runs, let_system_ask, false},
     {"mica_entity_alive", values_are_read_and_written, NULL, false},
-    {"mica_entity_components", values_are_read_and_written, NULL, false},
     {"mica_entity_component_enabled", what_is_hidden_is_told_and_shown, hide_one, false},
+    {"mica_entity_components", values_are_read_and_written, NULL, false},
     {"mica_entity_destroy", a_parent_is_destroyed, NULL, false},
     {"mica_entity_destroy_many", many_are_destroyed, NULL, false},
     {"mica_entity_destroy_subtree", a_subtree_is_destroyed, NULL, false},
@@ -959,6 +1035,8 @@ static const sweep_operation needs_nothing[] = {
     {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
     {"mica_error_clear", errors_are_told_and_forgotten, NULL, false},
     {"mica_first_child", children_are_found, NULL, false},
+    {"mica_group_count", a_group_is_counted_and_ends, group_pools, false},
+    {"mica_group_destroy", a_group_is_counted_and_ends, group_pools, false},
     {"mica_iter_next", a_known_query_is_walked, walk_once, false},
     {"mica_iter_read_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_write_id", a_known_query_is_walked, walk_once, false},
@@ -971,6 +1049,12 @@ static const sweep_operation needs_nothing[] = {
     {"mica_next_sibling", children_are_found, NULL, false},
     {"mica_parent", children_are_found, NULL, false},
     {"mica_plugin_compare", hosts_are_compared, NULL, false},
+    {"mica_pool_compact", pools_are_looked_at_and_compacted, fill_pools, false},
+    {"mica_pool_count", pools_are_looked_at_and_compacted, fill_pools, false},
+    {"mica_pool_entity_of", pools_are_looked_at_and_compacted, fill_pools, false},
+    {"mica_pool_position", pools_are_looked_at_and_compacted, fill_pools, false},
+    {"mica_pool_read", pools_are_looked_at_and_compacted, fill_pools, false},
+    {"mica_pool_write", pools_are_looked_at_and_compacted, fill_pools, false},
     {"mica_previous_sibling", children_are_found, NULL, false},
     {"mica_query_contains", a_known_query_answers, NULL, false},
     {"mica_query_release", a_known_query_answers, NULL, false},

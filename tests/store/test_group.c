@@ -162,7 +162,8 @@ static void many_that_are_published_at_once_enter(void **state) {
             make_value(&m.f, pool, pool->count + i, m.entities[i]);
             m.kinds[i] |= BIT(kinds[k]);
         }
-        mi_store_publish_elements(&m.f.store, pool, m.entities, ENTITY_COUNT);
+        mi_store_put_elements(&m.f.store, pool, m.entities, ENTITY_COUNT);
+        mi_store_settle_elements(&m.f.store, pool, m.entities, ENTITY_COUNT);
         check_model(&m);
     }
     assert_int_equal(m.groups[0]->count, ENTITY_COUNT);

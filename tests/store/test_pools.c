@@ -211,7 +211,7 @@ static void many_are_published_at_once(void **state) {
             assert_true(mi_store_open_element(&f.store, pool, mica_entity_index(entities[i]), &moved));
             make_value(&f, pool, pool->count + i, entities[i]);
         }
-        mi_store_publish_elements(&f.store, pool, entities, COUNT);
+        mi_store_put_elements(&f.store, pool, entities, COUNT);
         assert_int_equal(pool->count, COUNT + 1);
         for (uint32_t i = 0; i < COUNT; i++) {
             assert_int_equal(mi_pool_find(pool, entities[i]), i + 1);
