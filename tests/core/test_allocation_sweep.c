@@ -644,7 +644,7 @@ static const sweep_operation operations[] = {
     {"mica_commands_destroy_many", commands_destroy_many, NULL, false},
     {"mica_commands_destroy_subtree", commands_destroy_subtree, NULL, false},
     {"mica_commands_enable", commands_enable, NULL, false},
-    {"mica_commands_enable_component", commands_enable_component, NULL, false},
+    {"mica_commands_enable_component", commands_enable_component, give_shield, false},
     {"mica_commands_kill", commands_kill, NULL, false},
     {"mica_commands_refresh", commands_refresh, NULL, false},
     {"mica_commands_remove", commands_remove, NULL, false},
