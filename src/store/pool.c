@@ -40,12 +40,22 @@ static uint32_t pages_for(const mi_pool *pool, uint64_t positions) {
     return (uint32_t)((positions + (1u << pool->page_shift) - 1) >> pool->page_shift);
 }
 
-// A capacity of `need` at least: the double of the present one, if that is enough.
+// A capacity of `need`, `least` and the double of the present one at least; more than POSITION_MAX is never needed.
 static uint32_t grown(uint32_t capacity, uint64_t need, uint32_t least) {
-    const uint64_t doubled = (uint64_t)capacity * 2 < least ? least : (uint64_t)capacity * 2;
-    const uint64_t most = POSITION_MAX > need ? POSITION_MAX : need;
-    const uint64_t wanted = doubled < need ? need : doubled;
-    return (uint32_t)(wanted < most ? wanted : most);
+    uint64_t wanted = (uint64_t)capacity * 2 < least ? least : (uint64_t)capacity * 2;
+    wanted = wanted > POSITION_MAX ? POSITION_MAX : wanted;
+    return (uint32_t)(wanted < need ? need : wanted);
+}
+
+// The capacity of a packed pool's piece that is to grow. In builds that expose pointers kept too long, small pieces
+// move for every element that comes.
+static uint32_t piece_capacity(const mi_pool *pool, uint64_t need) {
+#if defined(MI_MOVE_ALWAYS) && MI_MOVE_ALWAYS
+    if (need <= 256) {
+        return (uint32_t)need;
+    }
+#endif
+    return grown(pool->value_capacity, need, CAPACITY_LEAST);
 }
 
 // Sizes in bytes of what is allocated; 0, for which no memory is given: too large.
@@ -95,7 +105,7 @@ static void stand_at(mi_pool *pool, mica_entity entity, uint32_t position) {
 }
 
 // Moves the value and the stamp of one position into another one, which is raw.
-static void move_value(mi_pool *pool, const mica_allocator *values, uint32_t to, uint32_t from) {
+static inline void move_value(mi_pool *pool, const mica_allocator *values, uint32_t to, uint32_t from) {
     if (pool->size == 0) {
         return;
     }
@@ -234,7 +244,7 @@ bool mi_pool_reserve(mi_pool *pool, mi_heap *heap, const mica_allocator *values,
     if (is_paged(pool)) {
         return reserve_page_lists(pool, heap, need) && add_pages(pool, heap, need);
     }
-    const uint32_t capacity = grown(pool->value_capacity, need, CAPACITY_LEAST);
+    const uint32_t capacity = piece_capacity(pool, need);
     return reserve_page_lists(pool, heap, capacity) && resize_piece(pool, heap, values, capacity, moved);
 }
 

@@ -191,7 +191,10 @@ static void values_of_a_packed_pool_are_found_where_they_moved_to(void **state) 
         make_value(&f, pool, mi_pool_next(pool), entity);
         mi_store_publish_element(&f.store, pool, entity);
     }
-    assert_in_range(moved_count, 1, 10);
+    assert_true(moved_count > 0);
+#if !defined(MI_MOVE_ALWAYS)
+    assert_true(moved_count <= 10); // and not with every element
+#endif
     end(&f);
 }
 
