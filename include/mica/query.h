@@ -7,16 +7,16 @@
 ///
 /// A query names components in tables and in pools alike. If it requires components in pools, and the smallest of their
 /// pools (of equal ones, the first by name) holds fewer entities than there are rows in the tables that match, a walk
-/// goes through that pool in its order; otherwise through the tables, in the canonical order of their components' names,
-/// rows in stored order, and then, where no component in tables is required, the entities without any, by index. A query
-/// that requires nothing but one of several components in pools (an any-of clause) goes through these pools one after
-/// the other, by name.
+/// goes through that pool in its order; otherwise through the tables, in the canonical order of their components'
+/// names, rows in stored order, and then, where no component in tables is required, the entities without any, by index.
+/// A query that requires nothing but one of several components in pools (an any-of clause) goes through these pools one
+/// after the other, by name.
 ///
 /// Spans are long where the rows follow each other in all storages that are read or written. Where they do not, up to
 /// 256 entities at a time are handed out all the same: columns whose values lie apart are then *copies*, made when the
 /// span begins. What is written to a copy is brought back, value by value where it changed, when the walk goes on or
-/// ends, or earlier if a verb or another walk asks for the component. A column of copies does not show what others write
-/// to the same values while the span lasts. Values are never copied for types with a move hook or the trait
+/// ends, or earlier if a verb or another walk asks for the component. A column of copies does not show what others
+/// write to the same values while the span lasts. Values are never copied for types with a move hook or the trait
 /// `always_dirty` and for values over 256 bytes: spans end where these do not follow each other.
 #pragma once
 
@@ -29,11 +29,11 @@ typedef struct mica_run mica_run;
 
 /// How a term uses its component.
 typedef enum mica_use {
-    MICA_USE_NONE,          ///< no term: ends a list
-    MICA_USE_READ,          ///< must be there, is read
-    MICA_USE_WRITE,         ///< must be there, is written (and may be read)
-    MICA_USE_WITH,          ///< must be there, is not looked at
-    MICA_USE_WITHOUT,       ///< must not be there
+    MICA_USE_NONE,           ///< no term: ends a list
+    MICA_USE_READ,           ///< must be there, is read
+    MICA_USE_WRITE,          ///< must be there, is written (and may be read)
+    MICA_USE_WITH,           ///< must be there, is not looked at
+    MICA_USE_WITHOUT,        ///< must not be there
     MICA_USE_OPTIONAL_READ,  ///< is read where it is there
     MICA_USE_OPTIONAL_WRITE, ///< is written where it is there
     MICA_USE_DISABLED_TOO,   ///< names no component: disabled entities match as well (visibility.h)
@@ -64,6 +64,21 @@ MICA_API mica_query *mica_query_create(mica_world *world, const mica_term *terms
 /// As `mica_query_create`, without a reference: good until the next `mica_world_trim`.
 MICA_API mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t term_count);
 
+/// The query of a text, for tools and scripts: the terms in any order, with commas between them, in the words of
+/// `mica_query_text`. With a reference for the caller.
+///
+/// - `Name` or `[read] Name` is read; a tag that is plainly named must be there. `[write] Name`, `[with] Name`, `!Name`
+///   (without), `?Name` (optional), `[write] ?Name`; `[any 1] Name`, `[any 1] [write] Name` and `[any 1] [with] Name`
+///   with the number of an any-of clause; `[disabled too]`, `[disabled only]`. Nothing at all: all living entities.
+/// - A name is that of a component that the schema knows. White space around it is not part of it, nor is other white
+///   space between parts of the text. A name that holds a comma, that begins with `[`, `!`, `?` or `"`, or that begins
+///   or ends with white space stands in double quotes; in these a backslash stands before `"` and `\`.
+///
+/// NULL: `MICA_FORMAT` (the message says at which byte of the text, from 0 on, what stands there, and what is
+/// expected), `MICA_UNKNOWN` (a name, and its byte), `MICA_LIMIT`, or as `mica_query_create` (with the byte at which
+/// the term begins). O(length of the text), and as `mica_query_create`.
+MICA_API mica_query *mica_query_create_text(mica_world *world, const char *text);
+
 /// Takes a further reference and returns `query`. O(1).
 MICA_API mica_query *mica_query_retain(mica_query *query);
 
@@ -71,7 +86,7 @@ MICA_API mica_query *mica_query_retain(mica_query *query);
 MICA_API void mica_query_release(mica_query *query);
 
 /// The query in words, in the order of the components' names, such as "!Frozen, ?Health, [write] Position, Velocity";
-/// belongs to the query. O(1).
+/// `mica_query_create_text` finds the same query from it. Belongs to the query; empty for NULL. O(1).
 MICA_API const char *mica_query_text(const mica_query *query);
 
 /// How many entities match; 0 on failure: as `mica_query_begin`. O(matching tables) if it names components in tables

@@ -5,29 +5,10 @@
 #include "base/text.h"
 #include "world/walk.h"
 
-static const char *const use_marks[] = {"", "", "[write] ", "[with] ", "!", "?", "[write] ?"};
 static const char *const use_words[] = {"", "read", "write", "with", "without", "optional read", "optional write"};
-
-static const char *const disabled_marks[] = {"", "[disabled too]", "[disabled only]"};
 
 static const char *component_name(const mica_query *query, mica_component component) {
     return mi_schema_type(query->world->schema, component)->info.name;
-}
-
-size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity) {
-    mi_text_out out = mi_text_begin(text, capacity);
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_term *term = &query->terms[query->by_name[i]];
-        mi_text_add(&out, "%s", i == 0 ? "" : ", ");
-        if (term->any > 0) {
-            mi_text_add(&out, "[any %d] ", term->any);
-        }
-        mi_text_add(&out, "%s%s", use_marks[term->use], component_name(query, term->component));
-    }
-    if (query->disabled != MI_DISABLED_LEFT_OUT) {
-        mi_text_add(&out, "%s%s", query->term_count == 0 ? "" : ", ", disabled_marks[query->disabled]);
-    }
-    return out.length;
 }
 
 // Whether one of the term's any-of clause is there.

@@ -1,5 +1,5 @@
 // Queries: compiling terms, interning, and matching tables. Walks, and what else is asked of a query, are in iter.c and
-// walk.c, words in explain.c.
+// walk.c, words in explain.c, texts in query_text.c.
 //
 // A query is its sorted terms: the same terms in any order are the same query. `tables` is void when the store has made
 // or dropped tables since; mi_query_update then matches all tables anew, in canonical order, at a few nanoseconds each:
@@ -12,8 +12,15 @@
 
 // Compiling
 
-static mica_result check_term(const mica_world *world, const mi_term *term, int32_t number, const char *call) {
-    const mi_type *type = mi_world_type(world, term->component, call);
+// Where a caller's term is, for messages.
+typedef struct term_place {
+    const char *call;
+    const char *unit; // "term" or "byte"
+    size_t number;
+} term_place;
+
+static mica_result check_term(const mica_world *world, const mi_term *term, const term_place *place) {
+    const mi_type *type = mi_world_type(world, term->component, place->call);
     if (type == NULL) {
         return MICA_UNKNOWN;
     }
@@ -33,8 +40,8 @@ static mica_result check_term(const mica_world *world, const mi_term *term, int3
         fault = "is a relation: it changes through its link verbs alone";
     }
     return fault == NULL ? MICA_OK
-                         : mi_fail(&world->log, MICA_INVALID, call, "term {}: {} {}", MI_INT(number),
-                                   MI_TEXT(type->info.name), MI_TEXT(fault));
+                         : mi_fail(&world->log, MICA_INVALID, place->call, "{} {}: {} {}", MI_TEXT(place->unit),
+                                   MI_UINT(place->number), MI_TEXT(type->info.name), MI_TEXT(fault));
 }
 
 // What identifies a query.
@@ -46,21 +53,21 @@ typedef struct query_key {
 } query_key;
 
 // Notes a term that names no component.
-static mica_result note_disabled(const mica_world *world, const mica_term *term, int32_t number, query_key *key,
-                                 const char *call) {
+static mica_result note_disabled(const mica_world *world, const mica_term *term, const term_place *place,
+                                 query_key *key) {
     if (term->type != NULL || term->component != 0 || term->any != 0 || key->disabled != MI_DISABLED_LEFT_OUT) {
-        return mi_fail(&world->log, MICA_INVALID, call,
-                       "term {}: disabled entities are asked for once, without a component", MI_INT(number));
+        return mi_fail(&world->log, MICA_INVALID, place->call,
+                       "{} {}: disabled entities are asked for once, without a component", MI_TEXT(place->unit),
+                       MI_UINT(place->number));
     }
     key->disabled = term->use == MICA_USE_DISABLED_TOO ? MI_DISABLED_TOO : MI_DISABLED_ONLY;
     return MICA_OK;
 }
 
 // Resolves and checks a caller's term and puts it in its place.
-static mica_result add_term(mica_world *world, const mica_term *given, int32_t number, query_key *key,
-                            const char *call) {
+static mica_result add_term(mica_world *world, const mica_term *given, const term_place *place, query_key *key) {
     if (given->use == MICA_USE_DISABLED_TOO || given->use == MICA_USE_DISABLED_ONLY) {
-        return note_disabled(world, given, number, key, call);
+        return note_disabled(world, given, place, key);
     }
     mi_term term = {.component = given->component, .use = given->use, .any = given->any};
     if (given->type != NULL) {
@@ -69,38 +76,34 @@ static mica_result add_term(mica_world *world, const mica_term *given, int32_t n
             return mica_last_result();
         }
     }
-    mica_result result = check_term(world, &term, number, call);
+    mica_result result = check_term(world, &term, place);
     if (result == MICA_OK) {
-        result = mi_world_attach(world, mi_schema_type(world->schema, term.component), call);
+        result = mi_world_attach(world, mi_schema_type(world->schema, term.component), place->call);
     }
     if (result != MICA_OK) {
         return result;
     }
-    uint32_t place = key->count;
-    while (place > 0 && key->terms[place - 1].component > term.component) {
-        key->terms[place] = key->terms[place - 1];
-        place--;
+    uint32_t position = key->count;
+    while (position > 0 && key->terms[position - 1].component > term.component) {
+        key->terms[position] = key->terms[position - 1];
+        position--;
     }
-    key->terms[place] = term;
+    key->terms[position] = term;
     key->count++;
-    if (place > 0 && key->terms[place - 1].component == term.component) {
-        return mi_fail(&world->log, MICA_INVALID, call, "term {}: {} is named twice", MI_INT(number),
-                       MI_TEXT(mi_schema_type(world->schema, term.component)->info.name));
+    if (position > 0 && key->terms[position - 1].component == term.component) {
+        return mi_fail(&world->log, MICA_INVALID, place->call, "{} {}: {} is named twice", MI_TEXT(place->unit),
+                       MI_UINT(place->number), MI_TEXT(mi_schema_type(world->schema, term.component)->info.name));
     }
     return MICA_OK;
-}
-
-static const mi_type *term_type(const mica_query *query, const mi_term *term) {
-    return mi_schema_type(query->world->schema, term->component);
 }
 
 // What is said of a query must not depend on the order in which types were registered.
 static void sort_by_name(mica_query *query) {
     for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_type *type = term_type(query, &query->terms[i]);
+        const mi_type *type = mi_term_type(query, &query->terms[i]);
         uint32_t place = i;
         while (place > 0 &&
-               mi_type_compare_names(type, term_type(query, &query->terms[query->by_name[place - 1]])) < 0) {
+               mi_type_compare_names(type, mi_term_type(query, &query->terms[query->by_name[place - 1]])) < 0) {
             query->by_name[place] = query->by_name[place - 1];
             place--;
         }
@@ -159,7 +162,7 @@ static void add_column(mica_query *query, uint32_t number, const mi_type *type, 
 static bool compile_sets(mica_query *query, const char *call) {
     mica_world *world = query->world;
     for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_type *type = term_type(query, &query->terms[i]);
+        const mi_type *type = mi_term_type(query, &query->terms[i]);
         query->any_count = query->terms[i].any > query->any_count ? query->terms[i].any : query->any_count;
         if (type->in_pool && mi_world_pool(world, type, call) == NULL) {
             return false;
@@ -195,7 +198,7 @@ static void compile_terms(mica_query *query) {
     query->requires_nothing = true;
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[i];
-        const mi_type *type = term_type(query, term);
+        const mi_type *type = mi_term_type(query, term);
         mi_pool *pool = type->in_pool ? mi_store_find_pool(&query->world->store, term->component) : NULL;
         const bool is_required = mi_term_is_required(term);
         add_to_sets(pool == NULL ? &tables : &masks, term, pool == NULL ? term->component : pool->index);
@@ -276,7 +279,8 @@ static mica_query *compile(mica_world *world, const query_key *key, uint64_t has
     return query;
 }
 
-static mica_query *find_or_compile(mica_world *world, const mica_term *terms, int32_t count, const char *call) {
+mica_query *mi_query_find(mica_world *world, const mica_term *terms, const size_t *offsets, int32_t count,
+                          const char *call) {
     if (world == NULL || count < 0 || (count > 0 && terms == NULL)) {
         mi_fail_plain(world == NULL ? NULL : &world->log, MICA_INVALID, call, "needs a world and an array of terms");
         return NULL;
@@ -291,7 +295,8 @@ static mica_query *find_or_compile(mica_world *world, const mica_term *terms, in
     key.count = 0;
     key.disabled = MI_DISABLED_LEFT_OUT;
     for (int32_t i = 0; i < count; i++) {
-        if (add_term(world, &terms[i], i, &key, call) != MICA_OK) {
+        const term_place place = {call, offsets == NULL ? "term" : "byte", offsets == NULL ? (size_t)i : offsets[i]};
+        if (add_term(world, &terms[i], &place, &key) != MICA_OK) {
             return NULL;
         }
     }
@@ -301,11 +306,11 @@ static mica_query *find_or_compile(mica_world *world, const mica_term *terms, in
 }
 
 mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t term_count) {
-    return mica_query_retain(find_or_compile(world, terms, term_count, "mica_query_create"));
+    return mica_query_retain(mi_query_find(world, terms, NULL, term_count, "mica_query_create"));
 }
 
 mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t term_count) {
-    return find_or_compile(world, terms, term_count, "mica_query_find");
+    return mi_query_find(world, terms, NULL, term_count, "mica_query_find");
 }
 
 mica_query *mica_query_retain(mica_query *query) {

@@ -97,11 +97,19 @@ static inline bool mi_term_is_required(const mi_term *term) {
     return term->any == 0 && (term->use == MICA_USE_READ || term->use == MICA_USE_WRITE || term->use == MICA_USE_WITH);
 }
 
+static inline const mi_type *mi_term_type(const mica_query *query, const mi_term *term) {
+    return mi_schema_type(query->world->schema, term->component);
+}
+
+// The query of a caller's terms, without a reference; as mica_query_find. `offsets` are their places in the text that
+// they come from, for messages; NULL: they are counted.
+mica_query *mi_query_find(mica_world *world, const mica_term *terms, const size_t *offsets, int32_t count,
+                          const char *call);
 // Brings `tables` up to date; MICA_OUT_OF_MEMORY with the error set for `call`.
 mica_result mi_query_update(mica_query *query, const char *call);
 // The same for a query from outside: NULL is MICA_INVALID.
 mica_result mi_query_check(mica_query *query, const char *call);
-// Writes the query in words, cut to `capacity`; returns the length without the cut.
+// Writes the query as a text that mica_query_create_text reads, cut to `capacity`; returns the length without the cut.
 size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity);
 // Whether the entities of a table match, as far as its components say it.
 bool mi_query_matches(const mica_query *query, const mi_table *table);

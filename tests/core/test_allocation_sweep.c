@@ -518,6 +518,11 @@ static bool query_create(sweep *s) {
     mica_query_release(query);
     return query != NULL;
 }
+static bool query_create_text(sweep *s) {
+    mica_query *query = mica_query_create_text(s->w.world, "Health, [write] \"Position\", !Frozen");
+    mica_query_release(query);
+    return query != NULL;
+}
 static bool query_find(sweep *s) {
     return mica_query_of(s->w.world, mica_read(Health), mica_with(Frozen)) != NULL;
 }
@@ -685,6 +690,7 @@ static const sweep_operation operations[] = {
     {"mica_query_begin", query_begin, find_rowless, false},
     {"mica_query_count", query_count, make_tables, false},
     {"mica_query_create", query_create, NULL, false},
+    {"mica_query_create_text", query_create_text, NULL, false},
     {"mica_query_entities", query_entities, make_tables, false},
     {"mica_query_explain", query_explain, make_tables, false},
     {"mica_query_find", query_find, NULL, false},
