@@ -14,6 +14,7 @@ namespace {
 MICA_STRUCT(Position, { float x, y, z; });
 MICA_STRUCT(Velocity, { float x, y, z; });
 MICA_STRUCT(Target, { mica_entity who; });
+MICA_STRUCT_WITH(Shield, (.toggle = true), { int32_t now; });
 MICA_TAG(Frozen);
 MICA_ENUM(Phase, {WAXING, FULL, WANING});
 MICA_NAMED(Home, Position);
@@ -181,6 +182,47 @@ void commands_record_with_the_same_verbs(void **state) {
     mica_commands_destroy(commands);
 }
 
+void what_is_hidden_comes_back(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity ship = mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Shield, {4}));
+    mica_query *shielded = mica_query_of(world, mica_read(Shield));
+    assert_int_equal(mica_disable(world, ship), MICA_OK);
+    assert_false(mica_is_enabled(world, ship));
+    assert_int_equal(mica_query_count(shielded), 0);
+    assert_int_equal(mica_query_count(mica_query_of(world, mica_read(Shield), mica_disabled_only())), 1);
+    assert_int_equal(mica_enable(world, ship), MICA_OK);
+    assert_int_equal(mica_query_count(shielded), 1);
+    assert_int_equal(mica_disable_component(world, ship, Shield), MICA_OK);
+    assert_false(mica_is_component_enabled(world, ship, Shield));
+    assert_int_equal(mica_query_count(shielded), 0);
+    assert_int_equal(mica_enable_component(world, ship, Shield), MICA_OK);
+    assert_int_equal(mica_kill(world, ship), MICA_OK);
+    assert_true(mica_is_killed(world, ship));
+    assert_int_equal(mica_refresh(world), 1);
+    assert_false(mica_alive(world, ship));
+}
+
+void hiding_is_recorded_with_the_same_verbs(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    mica_commands *commands = mica_commands_create(world);
+    const mica_entity ship = mica_spawn(world, mica_value_of(Shield, {4}));
+    const mica_entity wreck = mica_create(world);
+    assert_int_equal(mica_disable(commands, ship), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, ship, Shield), MICA_OK);
+    assert_int_equal(mica_kill(commands, wreck), MICA_OK);
+    assert_int_equal(mica_refresh(commands), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_false(mica_is_enabled(world, ship));
+    assert_false(mica_is_component_enabled(world, ship, Shield));
+    assert_false(mica_alive(world, wreck));
+    assert_int_equal(mica_enable(commands, ship), MICA_OK);
+    assert_int_equal(mica_enable_component(commands, ship, Shield), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_true(mica_is_enabled(world, ship));
+    assert_true(mica_is_component_enabled(world, ship, Shield));
+    mica_commands_destroy(commands);
+}
+
 } // namespace
 
 int main() {
@@ -195,6 +237,8 @@ int main() {
         cmocka_unit_test_setup_teardown(a_walk_left_early_unlocks, make_world, end_world),
         cmocka_unit_test_setup_teardown(resources_are_typed, make_world, end_world),
         cmocka_unit_test_setup_teardown(commands_record_with_the_same_verbs, make_world, end_world),
+        cmocka_unit_test_setup_teardown(what_is_hidden_comes_back, make_world, end_world),
+        cmocka_unit_test_setup_teardown(hiding_is_recorded_with_the_same_verbs, make_world, end_world),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

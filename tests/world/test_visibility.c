@@ -1,24 +1,6 @@
-// Disabled entities, disabled components, killed entities: the verbs, what they refuse, what ends a mark, recording,
-// and what queries leave out.
-#include "world_fixture.h"
-
-// A type of each kind that can be disabled, in either storage.
-MICA_STRUCT_WITH(Shield, (.storage = MICA_TABLE, .toggle = true), { int32_t now; });
-MICA_TAG_WITH(Hostile, (.storage = MICA_TABLE, .toggle = true));
-MICA_STRUCT_WITH(Glow, (.storage = MICA_POOL, .toggle = true), { int32_t now; });
-MICA_TAG_WITH(Noisy, (.storage = MICA_POOL, .toggle = true));
-
-enum { TOGGLE_COUNT = 4 };
-static mica_type *const toggle_types[TOGGLE_COUNT] = {mica_type_of(Shield), mica_type_of(Hostile), mica_type_of(Glow),
-                                                      mica_type_of(Noisy)};
-
-// An entity with Health and all types that can be disabled.
-static mica_entity spawn_toggles(mica_world *world, int32_t number) {
-    const mica_entity entity = mica_spawn(world, mica_value_of(Health, {number}), mica_value_of(Shield, {number}),
-                                          mica_tag(Hostile), mica_value_of(Glow, {number}), mica_tag(Noisy));
-    assert_false(mica_entity_is_null(entity));
-    return entity;
-}
+// Disabled entities, disabled components, killed entities: the verbs, what they refuse, what ends a mark, and
+// recording. What queries make of it is in test_visibility_queries.c.
+#include "toggles.h"
 
 // Entities
 
@@ -408,6 +390,194 @@ static void children_of_the_killed_move_up_and_killed_ones_end_in_their_turn(voi
     watched_end(&w);
 }
 
+// Recording
+
+static void recorded_marks_are_set_when_the_buffer_is_applied(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity disabled = mica_spawn(w.world, mica_value_of(Health, {1}));
+    const mica_entity enabled = mica_spawn(w.world, mica_value_of(Health, {1}));
+    const mica_entity killed = mica_spawn(w.world, mica_value_of(Health, {2}));
+    const mica_entity toggled = spawn_toggles(w.world, 3);
+    assert_int_equal(mica_disable(w.world, enabled), MICA_OK);
+    assert_int_equal(mica_disable_component(w.world, toggled, Noisy), MICA_OK);
+    mica_commands *commands = mica_commands_create(w.world);
+    assert_int_equal(mica_disable(commands, disabled), MICA_OK);
+    assert_int_equal(mica_enable(commands, enabled), MICA_OK);
+    assert_int_equal(mica_kill(commands, killed), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, toggled, Shield), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, toggled, Glow), MICA_OK);
+    assert_int_equal(mica_enable_component(commands, toggled, Noisy), MICA_OK);
+    assert_int_equal(mica_commands_count(commands), 6);
+    assert_true(mica_is_enabled(w.world, disabled));
+    assert_false(mica_is_killed(w.world, killed));
+    assert_true(mica_is_component_enabled(w.world, toggled, Shield));
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_false(mica_is_enabled(w.world, disabled));
+    assert_true(mica_is_enabled(w.world, enabled));
+    assert_true(mica_is_killed(w.world, killed));
+    assert_false(mica_is_component_enabled(w.world, toggled, Shield));
+    assert_false(mica_is_component_enabled(w.world, toggled, Glow));
+    assert_true(mica_is_component_enabled(w.world, toggled, Noisy));
+    assert_valid(w.world);
+    assert_int_equal(mica_refresh(commands), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_false(mica_alive(w.world, killed));
+    assert_int_equal(mica_commands_statistics(commands).skipped_count, 0);
+    mica_commands_destroy(commands);
+    watched_end(&w);
+}
+
+static void recorded_marks_of_what_is_gone_are_skipped_and_counted(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity gone = spawn_toggles(w.world, 1);
+    const mica_entity bare = mica_create(w.world);
+    mica_commands *commands = mica_commands_create(w.world);
+    assert_int_equal(mica_destroy(commands, gone), MICA_OK);
+    assert_int_equal(mica_disable(commands, gone), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, gone, Shield), MICA_OK);
+    assert_int_equal(mica_kill(commands, gone), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, bare, Shield), MICA_OK); // it has none
+    assert_int_equal(mica_disable(commands, bare), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_int_equal(mica_commands_statistics(commands).skipped_count, 4);
+    assert_false(mica_is_enabled(w.world, bare));
+    assert_valid(w.world);
+    mica_commands_destroy(commands);
+    watched_end(&w);
+}
+
+static void recorded_marks_stand_in_the_order_of_recording(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity marked = mica_create(w.world);
+    const mica_entity cleared = mica_create(w.world);
+    mica_commands *commands = mica_commands_create(w.world);
+    // What is added in the same buffer can be disabled; what is removed and added again is enabled.
+    assert_int_equal(mica_set(commands, marked, Shield, {1}), MICA_OK);
+    assert_int_equal(mica_add(commands, marked, Noisy), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, marked, Shield), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, marked, Noisy), MICA_OK);
+    assert_int_equal(mica_set(commands, marked, Health, {1}), MICA_OK);
+    assert_int_equal(mica_set(commands, cleared, Shield, {1}), MICA_OK);
+    assert_int_equal(mica_set(commands, cleared, Glow, {1}), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, cleared, Shield), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, cleared, Glow), MICA_OK);
+    assert_int_equal(mica_remove(commands, cleared, Shield), MICA_OK);
+    assert_int_equal(mica_remove(commands, cleared, Glow), MICA_OK);
+    assert_int_equal(mica_set(commands, cleared, Shield, {2}), MICA_OK);
+    assert_int_equal(mica_set(commands, cleared, Glow, {2}), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_int_equal(mica_commands_statistics(commands).skipped_count, 0);
+    assert_false(mica_is_component_enabled(w.world, marked, Shield));
+    assert_false(mica_is_component_enabled(w.world, marked, Noisy));
+    assert_true(mica_is_component_enabled(w.world, cleared, Shield));
+    assert_true(mica_is_component_enabled(w.world, cleared, Glow));
+    assert_int_equal(mica_get(w.world, cleared, Glow)->now, 2);
+    assert_valid(w.world);
+    mica_commands_destroy(commands);
+    watched_end(&w);
+}
+
+static void what_a_buffer_makes_can_be_marked_in_it(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_commands *commands = mica_commands_create(w.world);
+    const mica_entity disabled = mica_spawn(commands, mica_value_of(Shield, {1}), mica_tag(Noisy));
+    assert_int_equal(mica_disable(commands, disabled), MICA_OK);
+    assert_int_equal(mica_disable_component(commands, disabled, Shield), MICA_OK);
+    const mica_entity copy = mica_clone(commands, disabled);
+    const mica_entity killed = mica_create(commands);
+    assert_int_equal(mica_kill(commands, killed), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_int_equal(mica_commands_statistics(commands).skipped_count, 0);
+    assert_false(mica_is_enabled(w.world, mica_commands_resolve(commands, disabled)));
+    assert_false(mica_is_component_enabled(w.world, mica_commands_resolve(commands, disabled), Shield));
+    assert_true(mica_is_component_enabled(w.world, mica_commands_resolve(commands, disabled), Noisy));
+    assert_false(mica_is_enabled(w.world, mica_commands_resolve(commands, copy)));
+    assert_false(mica_is_component_enabled(w.world, mica_commands_resolve(commands, copy), Shield));
+    assert_true(mica_is_killed(w.world, mica_commands_resolve(commands, killed)));
+    assert_valid(w.world);
+    mica_commands_destroy(commands);
+    watched_end(&w);
+}
+
+static void a_recorded_refresh_ends_those_who_were_killed_before_it(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity before = mica_spawn(w.world, mica_value_of(Health, {1}));
+    const mica_entity after = mica_spawn(w.world, mica_value_of(Health, {2}));
+    mica_commands *commands = mica_commands_create(w.world);
+    assert_int_equal(mica_kill(commands, before), MICA_OK);
+    assert_int_equal(mica_refresh(commands), MICA_OK);
+    assert_int_equal(mica_set(commands, before, Health, {3}), MICA_OK); // too late
+    assert_int_equal(mica_kill(commands, after), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    assert_int_equal(mica_commands_statistics(commands).skipped_count, 1);
+    assert_false(mica_alive(w.world, before));
+    assert_true(mica_is_killed(w.world, after));
+    assert_int_equal(mica_refresh(w.world), 1);
+    assert_valid(w.world);
+    mica_commands_destroy(commands);
+    watched_end(&w);
+}
+
+// Systems: what one disables is left out of what the next one walks, and nothing stays locked.
+
+typedef struct system_plan {
+    mica_entity target;
+    int32_t seen_before;
+    int32_t seen_after;
+} system_plan;
+
+static void hide_target(mica_run *run) {
+    system_plan *plan = mica_run_user(run);
+    mica_commands *commands = mica_run_commands(run);
+    assert_int_equal(mica_disable_component(mica_run_world(run), plan->target, Shield), MICA_LOCKED);
+    assert_int_equal(mica_disable_component(commands, plan->target, Shield), MICA_OK);
+    mica_each (run, it) {
+        plan->seen_before += it.count;
+    }
+}
+
+static void count_rows(mica_run *run) {
+    system_plan *plan = mica_run_user(run);
+    mica_each (run, it) {
+        plan->seen_after += it.count;
+    }
+}
+
+static void a_component_disabled_in_a_system_is_absent_after_the_barrier(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    system_plan plan = {.target = spawn_toggles(w.world, 1)};
+    spawn_toggles(w.world, 2);
+    mica_system_add(w.world, &(mica_system_def){.name = "hide",
+                                                .run = hide_target,
+                                                .user = &plan,
+                                                .query = {mica_read(Shield), mica_read(Health)}});
+    mica_system_add(w.world, &(mica_system_def){.name = "count",
+                                                .run = count_rows,
+                                                .user = &plan,
+                                                .after = {"hide"},
+                                                .query = {mica_read(Shield), mica_with(Health)}});
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(plan.seen_before, 2);
+    assert_int_equal(plan.seen_after, 1);
+    assert_false(mica_is_component_enabled(w.world, plan.target, Shield));
+    assert_int_equal(mica_enable_component(w.world, plan.target, Shield), MICA_OK); // not locked any more
+    assert_int_equal(mica_add(w.world, plan.target, Frozen), MICA_OK);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_disabled_entity_is_alive_and_keeps_what_it_has),
@@ -426,6 +596,12 @@ int main(void) {
         cmocka_unit_test(killed_ones_of_every_page_end),
         cmocka_unit_test(a_refresh_needs_no_memory),
         cmocka_unit_test(children_of_the_killed_move_up_and_killed_ones_end_in_their_turn),
+        cmocka_unit_test(recorded_marks_are_set_when_the_buffer_is_applied),
+        cmocka_unit_test(recorded_marks_of_what_is_gone_are_skipped_and_counted),
+        cmocka_unit_test(recorded_marks_stand_in_the_order_of_recording),
+        cmocka_unit_test(what_a_buffer_makes_can_be_marked_in_it),
+        cmocka_unit_test(a_recorded_refresh_ends_those_who_were_killed_before_it),
+        cmocka_unit_test(a_component_disabled_in_a_system_is_absent_after_the_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
