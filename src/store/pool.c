@@ -277,6 +277,11 @@ bool mi_pool_open_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
         !resize_sparse(pool, heap, grown(pool->sparse_count, (uint64_t)page + 1, SPARSE_COUNT_LEAST))) {
         return false;
     }
+    if (pool->sparse_spare != NULL) {
+        pool->sparse[page] = pool->sparse_spare;
+        pool->sparse_spare = NULL;
+        return true;
+    }
     uint64_t *slots = take(heap, SPARSE_PAGE_BYTES, VALUE_ALIGN);
     if (slots == NULL) {
         return false;
@@ -286,10 +291,20 @@ bool mi_pool_open_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
     return true;
 }
 
-static MI_APART void drop_sparse_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
+static void drop_sparse_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
     give(heap, pool->sparse[page], SPARSE_PAGE_BYTES, VALUE_ALIGN);
     pool->sparse[page] = NULL;
     pool->sparse_live[page] = 0;
+}
+
+// The same for a page that nobody is left of, which may become the spare one.
+static MI_APART void drop_empty_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
+    if (pool->sparse_spare != NULL) {
+        drop_sparse_page(pool, heap, page);
+        return;
+    }
+    pool->sparse_spare = pool->sparse[page];
+    pool->sparse[page] = NULL;
 }
 
 void mi_pool_close_index(mi_pool *pool, mi_heap *heap, uint32_t entity_index) {
@@ -382,7 +397,7 @@ void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values
     *slot_of(pool, entity) = MI_SPARSE_NONE;
     const uint32_t page = mica_entity_index(entity) >> MI_SPARSE_SHIFT;
     if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
-        drop_sparse_page(pool, heap, page);
+        drop_empty_page(pool, heap, page);
     }
 }
 
@@ -534,6 +549,8 @@ bool mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values) 
             sparse_count = page + 1;
         }
     }
+    give(heap, pool->sparse_spare, SPARSE_PAGE_BYTES, VALUE_ALIGN);
+    pool->sparse_spare = NULL;
     bool is_done = sparse_count == pool->sparse_count || resize_sparse(pool, heap, sparse_count);
     is_done = (pool->capacity == pool->count || resize_positions(pool, heap, pool->count)) && is_done;
     if (pool->size == 0) {
@@ -569,6 +586,7 @@ size_t mi_pool_byte_size(const mi_pool *pool) {
     for (uint32_t page = 0; page < pool->sparse_count; page++) {
         byte_size += pool->sparse[page] != NULL ? SPARSE_PAGE_BYTES : 0;
     }
+    byte_size += pool->sparse_spare != NULL ? SPARSE_PAGE_BYTES : 0;
     return byte_size;
 }
 
@@ -667,6 +685,11 @@ static const char *validate_sparse(const mi_pool *pool) {
             return "pool: the count of a page's slots is wrong";
         }
         live_count += taken;
+    }
+    for (uint32_t i = 0; pool->sparse_spare != NULL && i < MI_SPARSE_SIZE; i++) {
+        if (pool->sparse_spare[i] != MI_SPARSE_NONE) {
+            return "pool: the spare page is not empty";
+        }
     }
     return live_count == mi_pool_live_count(pool) ? NULL : "pool: a slot names an element that is not there";
 }

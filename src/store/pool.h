@@ -1,7 +1,8 @@
 // One pool: the sparse set of all entities that have one component, and their values.
 //
 //   sparse    pages of 4,096 slots by entity index: generation << 32 | position; all ones: not in the pool. Pages come
-//             when first touched and go when nobody of them is left.
+//             when first touched and go when nobody of them is left, all but one: so a pool that wavers between none
+//             and a few does not take and give memory all the time.
 //   entities  handles, densely by position. In a stable pool a removed element stays as a tombstone: a handle of the
 //             reserved generation whose index is the position of the tombstone made before it.
 //   pages     values by position, 1 << page_shift a page. Those of a packed pool are parts of one piece that moves when
@@ -44,6 +45,7 @@ typedef struct mi_pool {
     uint64_t *versions;      // by page
     uint64_t *live;          // stable pools: a bit a position
     uint32_t *sparse_live;   // elements by page of `sparse`
+    uint64_t *sparse_spare;  // an empty page that the next one is made of, NULL: none
     uint32_t page_capacity;  // of `pages` and `versions`
     const mi_type *type;
     struct mi_group *owner;             // the group that keeps its members in front, NULL: none

@@ -64,20 +64,43 @@ static void sparse_pages_come_when_touched_and_go_when_empty(void **state) {
     const mica_entity a = mica_entity_make(5, 0);
     const mica_entity b = mica_entity_make(MI_SPARSE_SIZE * 2, 0);
     const mica_entity c = mica_entity_make(MI_SPARSE_SIZE * 3 - 1, 0);
+    const mica_entity d = mica_entity_make(MI_SPARSE_SIZE * 3, 0);
     put(&f, a, 0);
     put(&f, b, 1);
     put(&f, c, 2);
+    put(&f, d, 3);
     assert_non_null(f.pool->sparse[0]);
     assert_null(f.pool->sparse[1]);
     assert_non_null(f.pool->sparse[2]);
+    assert_non_null(f.pool->sparse[3]);
     const size_t byte_size = f.heap.bytes[MICA_MEMORY_POOLS];
     take(&f, b);
     assert_non_null(f.pool->sparse[2]);
     take(&f, c);
     assert_null(f.pool->sparse[2]);
+    assert_int_equal(f.heap.bytes[MICA_MEMORY_POOLS], byte_size); // one is kept
+    take(&f, d);
+    assert_null(f.pool->sparse[3]);
     assert_int_equal(f.heap.bytes[MICA_MEMORY_POOLS], byte_size - MI_SPARSE_SIZE * sizeof(uint64_t));
     assert_false(mi_pool_has(f.pool, c));
     assert_true(mi_pool_has(f.pool, a));
+    end(&f);
+}
+
+static void a_pool_that_wavers_around_empty_takes_no_memory(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f, PACKED);
+    put(&f, mica_entity_make(5, 0), 0);
+    take(&f, mica_entity_make(5, 0));
+    const uint64_t calls = f.allocator.call_count;
+    for (uint32_t i = 0; i < 10; i++) {
+        const mica_entity entity = mica_entity_make(i % 4 * MI_SPARSE_SIZE + 7, i);
+        put(&f, entity, 0);
+        take(&f, entity);
+        assert_null(mi_pool_validate(f.pool));
+    }
+    assert_true(f.allocator.call_count == calls);
     end(&f);
 }
 
@@ -716,6 +739,7 @@ int main(void) {
         cmocka_unit_test(placeholders_are_never_found),
         cmocka_unit_test(the_highest_index_and_generation_are_found),
         cmocka_unit_test(sparse_pages_come_when_touched_and_go_when_empty),
+        cmocka_unit_test(a_pool_that_wavers_around_empty_takes_no_memory),
         cmocka_unit_test(closing_gives_back_what_was_opened_in_vain),
         cmocka_unit_test(the_last_element_fills_the_hole),
         cmocka_unit_test(tombstones_are_reused_last_first),
