@@ -40,6 +40,7 @@ typedef struct model {
     uint32_t visits[ENTITY_MAX];
     uint32_t index_to_number[4 * ENTITY_MAX];
     int32_t next_number;
+    mica_group *group;
 } model;
 
 static uint32_t below(model *m, uint32_t limit) {
@@ -83,8 +84,8 @@ static void create(model *m, uint32_t kinds_of_it) {
     }
 }
 
-static void destroy(model *m, uint32_t i) {
-    assert_int_equal(mica_entity_destroy(m->world, m->entities[i]), MICA_OK);
+// The last entity takes the number of one that is gone.
+static void forget(model *m, uint32_t i) {
     const uint32_t last = --m->count;
     m->entities[i] = m->entities[last];
     m->has[i] = m->has[last];
@@ -93,6 +94,48 @@ static void destroy(model *m, uint32_t i) {
     m->killed[i] = m->killed[last];
     memcpy(m->numbers[i], m->numbers[last], sizeof(m->numbers[i]));
     m->index_to_number[mica_entity_index(m->entities[i])] = i;
+}
+
+static void refresh(model *m) {
+    int32_t killed = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        killed += m->killed[i];
+    }
+    assert_int_equal(mica_world_refresh(m->world), killed);
+    for (uint32_t i = m->count; i-- > 0;) {
+        if (m->killed[i]) {
+            assert_false(mica_entity_alive(m->world, m->entities[i]));
+            forget(m, i);
+        }
+    }
+}
+
+static void clone(model *m, uint32_t i) {
+    const uint32_t n = m->count++;
+    m->entities[n] = mica_entity_clone(m->world, m->entities[i]);
+    assert_false(mica_entity_is_null(m->entities[n]));
+    m->index_to_number[mica_entity_index(m->entities[n])] = n;
+    m->has[n] = m->has[i];
+    m->off[n] = m->off[i];
+    m->disabled[n] = m->disabled[i];
+    m->killed[n] = false;
+    memcpy(m->numbers[n], m->numbers[i], sizeof(m->numbers[n]));
+}
+
+// Makes a group over some pools, or ends the one that there is.
+static void regroup(model *m) {
+    mica_group_def def = {{NULL}};
+    if (m->group != NULL) {
+        assert_int_equal(mica_group_destroy(m->group), MICA_OK);
+        m->group = NULL;
+        return;
+    }
+    def.owned[0] = mica_type_of(PackedNumber);
+    def.owned[1] = below(m, 2) == 0 ? mica_type_of(PagedNumber) : NULL;
+    def.with[0] = below(m, 2) == 0 ? mica_type_of(StableNumber) : NULL;
+    def.without[0] = below(m, 2) == 0 ? mica_type_of(PoolTag) : NULL;
+    m->group = mica_group_create(m->world, &def);
+    assert_non_null(m->group);
 }
 
 static void toggle(model *m, uint32_t i) {
@@ -115,7 +158,8 @@ static void change(model *m, bool hides) {
     const uint32_t kind = below(m, KIND_COUNT);
     switch (below(m, hides ? 9 : 4)) {
     case 0:
-        destroy(m, i);
+        assert_int_equal(mica_entity_destroy(m->world, m->entities[i]), MICA_OK);
+        forget(m, i);
         break;
     case 1:
         assert_int_equal(mica_entity_remove(m->world, m->entities[i], m->ids[kind]), MICA_OK);
@@ -134,6 +178,11 @@ static void change(model *m, bool hides) {
     case 7:
         toggle(m, i);
         break;
+    case 8:
+        if (m->count < ENTITY_MAX) {
+            clone(m, i);
+        }
+        break;
     default:
         add(m, i, kind);
     }
@@ -147,9 +196,21 @@ static void create_alike(model *m) {
     }
 }
 
+// A query for just the members of the group, now and then.
+static bool asks_for_group(model *m, mica_term *terms, int32_t *count) {
+    if (m->group == NULL || below(m, 3) != 0) {
+        return false;
+    }
+    const uint32_t packed = 3;
+    const uint32_t paged = 4;
+    terms[(*count)++] = (mica_term){.component = m->ids[packed], .use = MICA_USE_WRITE};
+    terms[(*count)++] = (mica_term){.component = m->ids[paged], .use = MICA_USE_READ};
+    return true;
+}
+
 static mica_query *random_query(model *m, mica_term *terms, int32_t *count) {
     *count = 0;
-    for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+    for (uint32_t kind = asks_for_group(m, terms, count) ? KIND_COUNT : 0; kind < KIND_COUNT; kind++) {
         static const uint8_t uses[] = {MICA_USE_READ,    MICA_USE_WRITE,         MICA_USE_WITH,
                                        MICA_USE_WITHOUT, MICA_USE_OPTIONAL_READ, MICA_USE_OPTIONAL_WRITE};
         if (below(m, 3) != 0) {
@@ -337,6 +398,12 @@ static void run_model(uint64_t seed, bool hides) {
     for (uint32_t round = 0; round < 24; round++) {
         if (below(&m, 3) == 0) {
             create_alike(&m);
+        }
+        if (below(&m, 4) == 0) {
+            regroup(&m);
+        }
+        if (below(&m, 4) == 0) {
+            refresh(&m);
         }
         for (uint32_t k = below(&m, 200); k > 0; k--) {
             change(&m, hides);
