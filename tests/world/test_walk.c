@@ -124,7 +124,7 @@ static void clone(model *m, uint32_t i) {
 
 // Makes a group over some pools, or ends the one that there is.
 static void regroup(model *m) {
-    mica_group_def def = {{NULL}};
+    mica_group_def def = {.owned = {NULL}};
     if (m->group != NULL) {
         assert_int_equal(mica_group_destroy(m->group), MICA_OK);
         m->group = NULL;
