@@ -248,7 +248,7 @@ static void a_row_over_four_mebibytes_is_refused_and_says_so(void **state) {
     int32_t added = 0;
     for (int32_t i = 0; i < 80 && result == MICA_OK; i++) {
         snprintf(names[i], sizeof(names[i]), "Bulk%d", i);
-        mica_type type = {.name = names[i], .size = MICA_SIZE_MAX, .align = 1};
+        mica_type type = {.name = names[i], .size = MICA_SIZE_MAX, .align = 1, .traits = {.storage = MICA_TABLE}};
         result = mica_entity_add(f.world, entity, mica_world_register(f.world, &type), NULL);
         added += result == MICA_OK;
     }
@@ -260,33 +260,36 @@ static void a_row_over_four_mebibytes_is_refused_and_says_so(void **state) {
     end(&f);
 }
 
+MICA_NAMED_WITH(RowNumber, Number, (.storage = MICA_TABLE));
+MICA_NAMED_WITH(RowPosition, Position, (.storage = MICA_TABLE));
+
 // A value may have changed as lately as its column says, wherever it goes.
 static void stamps_go_with_values_and_never_fall(void **state) {
     (void)state;
     fixture f;
     begin(&f);
     mi_store *store = &f.world->store;
-    const mica_component number = mica_register(f.world, Number);
-    const mica_entity entity = mica_spawn(f.world, mica_value_of(Number, {1}));
-    const mica_entity other = mica_spawn(f.world, mica_value_of(Number, {2}), mica_value_of(Position, {0, 0, 0}));
+    const mica_component number = mica_register(f.world, RowNumber);
+    const mica_entity entity = mica_spawn(f.world, mica_value_of(RowNumber, {1}));
+    const mica_entity other = mica_spawn(f.world, mica_value_of(RowNumber, {2}), mica_value_of(RowPosition, {0, 0, 0}));
     uint64_t made = store->version;
     assert_int_equal(mica_world_step(f.world, 1), MICA_OK);
     assert_true(store->version > made);
-    mica_get_write(f.world, entity, Number)->now = 3;
+    mica_get_write(f.world, entity, RowNumber)->now = 3;
     const uint64_t written = store->version;
     assert_int_equal(mica_world_step(f.world, 1), MICA_OK);
-    assert_int_equal(mica_set(f.world, entity, Position, {1, 1, 1}), MICA_OK); // moves the number beside the other's
+    assert_int_equal(mica_set(f.world, entity, RowPosition, {1, 1, 1}), MICA_OK); // moves the number beside the other's
     uint32_t location = 0;
     assert_true(mi_slots_resolve(&store->slots, other, &location));
     mi_table *table = mi_store_table_at(store, location);
     uint8_t *column = mi_table_column(table, mi_store_base(store, location), number);
     assert_true(mi_column_head_of(column)->version == written);
-    const mica_component position = mica_register(f.world, Position);
+    const mica_component position = mica_register(f.world, RowPosition);
     column = mi_table_column(table, mi_store_base(store, location), position);
     assert_true(mi_column_head_of(column)->version == store->version);
     // Reading leaves no stamp.
     assert_int_equal(mica_world_step(f.world, 1), MICA_OK);
-    assert_non_null(mica_get(f.world, other, Position));
+    assert_non_null(mica_get(f.world, other, RowPosition));
     assert_true(mi_column_head_of(column)->version < store->version);
     end(&f);
 }

@@ -92,7 +92,7 @@ static void a_value_of_another_full_table_is_copied(void **state) {
     for (uint32_t i = 0; i < TYPE_COUNT; i++) {
         char name[16];
         snprintf(name, sizeof(name), "Type%u", i);
-        mica_type type = {.name = name, .size = 4, .align = 4};
+        mica_type type = {.name = name, .size = 4, .align = 4, .traits = {.storage = MICA_TABLE}};
         types[i] = mica_world_register(f.world, &type);
     }
     for (uint32_t i = 0; i < MI_SPAWN_PLAN_COUNT; i++) {
@@ -324,6 +324,9 @@ static void a_hook_that_fails_in_the_middle_of_many_leaves_nothing(void **state)
     end(&f);
 }
 
+MICA_NAMED_WITH(RowOwned, Owned, (.storage = MICA_TABLE));
+MICA_NAMED_WITH(RowSole, Sole, (.storage = MICA_TABLE));
+
 // Two columns that can fail, over several chunks: what was made in either is ended.
 static void values_in_all_chunks_are_ended_when_a_later_one_fails(void **state) {
     (void)state;
@@ -331,14 +334,15 @@ static void values_in_all_chunks_are_ended_when_a_later_one_fails(void **state) 
     begin(&f);
     enum { COUNT = 9000 };
     static Owned values[COUNT];
-    mica_register(f.world, Owned);
-    mica_register(f.world, Sole);
+    mica_register(f.world, RowOwned);
+    mica_register(f.world, RowSole);
     for (int32_t i = 0; i < COUNT; i++) {
         owned_hold(&values[i], i, f.world);
     }
     for (uint64_t n = 1;; n += 2003) {
         test_allocator_fail_at(&f.allocator, n);
-        const mica_result result = mica_spawn_many(f.world, COUNT, NULL, mica_column_of(Owned, values), mica_tag(Sole));
+        const mica_result result =
+            mica_spawn_many(f.world, COUNT, NULL, mica_column_of(RowOwned, values), mica_tag(RowSole));
         if (!test_allocator_fail_stop(&f.allocator)) {
             assert_int_equal(result, MICA_OK);
             break;
