@@ -865,6 +865,22 @@ static void groups_that_overlap_leave_what_they_do_not_own_alone(void **state) {
     watched_end(&w);
 }
 
+static void more_members_than_there_are_indices_are_refused(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_group *group =
+        mica_group_create(w.world, &(mica_group_def){.owned = {mica_type_of(Mass), mica_type_of(Shape)}});
+    mica_spawn(w.world, mica_value_of(Mass, {1}), mica_value_of(Shape, {{1}}));
+    const mica_column columns[] = {mica_column_of(Mass, NULL), mica_column_of(Shape, NULL)};
+    const int32_t count = MICA_INDEX_MAX < INT32_MAX - 1 ? (int32_t)MICA_INDEX_MAX : INT32_MAX;
+    assert_int_equal(mica_entity_spawn_many(w.world, columns, 2, count, NULL), MICA_LIMIT);
+    assert_int_equal(mica_group_count(group), 1);
+    assert_int_equal(mica_world_entity_count(w.world), 1);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
 static void sorting_a_group_moves_all_that_it_owns_alike(void **state) {
     (void)state;
     watched_world w;
@@ -970,6 +986,7 @@ int main(void) {
         cmocka_unit_test(groups_that_cannot_be_are_refused_by_name),
         cmocka_unit_test(groups_that_fight_over_a_pool_are_named_both),
         cmocka_unit_test(groups_that_overlap_leave_what_they_do_not_own_alone),
+        cmocka_unit_test(more_members_than_there_are_indices_are_refused),
         cmocka_unit_test(sorting_a_group_moves_all_that_it_owns_alike),
         cmocka_unit_test(a_group_without_memory_is_not_made_or_sorted),
     };
