@@ -203,23 +203,6 @@ static mica_result check_value(const mica_world *world, const mi_type *type, con
     return MICA_OK;
 }
 
-// Puts the entity into a pool that it is not in; the type brings nothing along.
-static mica_result put_element(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
-                               const char *call) {
-    mi_store *store = &world->store;
-    mi_pool_moved moved;
-    if (MICA_UNLIKELY(!mi_store_open_element(store, pool, mica_entity_index(entity), &moved))) {
-        return mi_world_fail_store(world, call);
-    }
-    if (pool->size > 0 && !mi_value_make(pool->type, &store->values, mi_pool_value(pool, mi_pool_next(pool)),
-                                         mi_pool_follow(&moved, value))) {
-        mi_pool_close_index(pool, &world->heap, mica_entity_index(entity));
-        return mi_world_fail_hook(world, call);
-    }
-    mi_store_publish_element(store, pool, entity);
-    return MICA_OK;
-}
-
 // Adds a component whose entity comes into pools, by itself or by what comes along.
 MI_APART static mica_result add_with_elements(mica_world *world, const verb_target *target, const void *value,
                                               const char *call) {
@@ -255,7 +238,8 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
     const mi_type *type = target->type;
     if (type->in_pool || type->brings_pool) {
         return type->info.required_count == 0
-                   ? put_element(world, mi_store_find_pool(&world->store, type->info.id), target->entity, value, call)
+                   ? mi_world_put_element(world, mi_store_find_pool(&world->store, type->info.id), target->entity,
+                                          value, false, call)
                    : add_with_elements(world, target, value, call);
     }
     if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {

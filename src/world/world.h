@@ -173,6 +173,28 @@ mica_result mi_world_bring_elements(mica_world *world, const mi_type *type, mica
 // The pool of a type that lives in one, made if need be; NULL with the error set.
 mi_pool *mi_world_pool(mica_world *world, const mi_type *type, const char *call);
 
+// Puts a living entity into a pool that it is not in, with a value as mi_element says; nothing comes along. All or
+// nothing, as an edit of this one element.
+static inline mica_result mi_world_put_element(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                                               bool move, const char *call) {
+    mi_store *store = &world->store;
+    mi_pool_moved moved;
+    if (MICA_UNLIKELY(!mi_store_open_element(store, pool, mica_entity_index(entity), &moved))) {
+        return mi_world_fail_store(world, call);
+    }
+    if (pool->size > 0) {
+        void *place = mi_pool_value(pool, mi_pool_next(pool));
+        if (move && value != NULL) {
+            mi_value_move(pool->type, &store->values, place, (void *)(uintptr_t)value, 1);
+        } else if (!mi_value_make(pool->type, &store->values, place, mi_pool_follow(&moved, value))) {
+            mi_pool_close_index(pool, &world->heap, mica_entity_index(entity));
+            return mi_world_fail_hook(world, call);
+        }
+    }
+    mi_store_publish_element(store, pool, entity);
+    return MICA_OK;
+}
+
 // Whether a living entity at `location` has a component, wherever that lives.
 static inline bool mi_world_has(const mica_world *world, mica_entity entity, uint32_t location,
                                 mica_component component) {
