@@ -105,21 +105,13 @@ typedef struct group_play {
     mica_entity entity; // a placeholder if it is not made yet
     mi_table *table;    // with the table components that it has by now; what it has in pools, `pending` says
     uint32_t skipped_count;
-    bool ends_toggles; // something that can be disabled was removed
+    uint32_t element_most; // entries of `pending` that are about pools
+    bool ends_toggles;     // something that can be disabled was removed
     const char *call;
 } group_play;
 
-static bool fail_memory(const group_play *play, size_t byte_size) {
-    mi_fail_memory(&play->commands->world->log, play->call, byte_size);
-    return false;
-}
-
-// Whether the entity has a component by now.
-static bool has_by_now(const group_play *play, const mi_type *type) {
-    const mica_component component = type->info.id;
-    if (!type->in_pool) {
-        return mi_table_has(play->table, component);
-    }
+// Whether the entity is by now in the pool where a component lives.
+MI_APART static bool is_in_pool(const group_play *play, mica_component component) {
     const mi_fold *fold = &play->commands->fold;
     const uint32_t place = fold->places.data[component];
     if (place != 0) {
@@ -129,30 +121,48 @@ static bool has_by_now(const group_play *play, const mi_type *type) {
     return pool != NULL && mi_pool_has(pool, play->entity);
 }
 
-// The entry of a component, which lives in `pool`, or in tables if that is NULL; NULL: out of memory.
-static mi_pending *open_pending(const group_play *play, mica_component component, mi_pool *pool) {
+// Whether the entity has a component by now.
+static inline bool has_by_now(const group_play *play, const mi_type *type) {
+    return MICA_LIKELY(!type->in_pool) ? mi_table_has(play->table, type->info.id) : is_in_pool(play, type->info.id);
+}
+
+// Adds an empty entry for a component that has none; NULL: out of memory.
+static mi_pending *add_pending(const group_play *play, mica_component component) {
     mi_fold *fold = &play->commands->fold;
-    uint32_t *place = &fold->places.data[component];
-    if (*place == 0) {
-        if (fold->pending.count == fold->pending.capacity &&
-            !MI_RESERVE(&play->commands->world->heap, MICA_MEMORY_COMMANDS, &fold->pending,
-                        (size_t)fold->pending.count + 1)) {
-            fail_memory(play, sizeof(mi_pending));
-            return NULL;
-        }
-        const bool was_there = pool != NULL && mi_pool_has(pool, play->entity);
-        fold->pending.data[fold->pending.count++] =
-            (mi_pending){.pool = pool, .component = component, .was_there = was_there};
-        *place = fold->pending.count;
+    if (fold->pending.count == fold->pending.capacity && !MI_RESERVE(&play->commands->world->heap, MICA_MEMORY_COMMANDS,
+                                                                     &fold->pending, (size_t)fold->pending.count + 1)) {
+        mi_fail_memory(&play->commands->world->log, play->call, sizeof(mi_pending));
+        return NULL;
     }
-    return &fold->pending.data[*place - 1];
+    mi_pending *pending = &fold->pending.data[fold->pending.count++];
+    *pending = (mi_pending){.component = component};
+    fold->places.data[component] = fold->pending.count;
+    return pending;
+}
+
+// The entry of a component, a new one if there is none; NULL: out of memory.
+static inline mi_pending *open_pending(const group_play *play, mica_component component) {
+    const mi_fold *fold = &play->commands->fold;
+    const uint32_t place = fold->places.data[component];
+    return place != 0 ? &fold->pending.data[place - 1] : add_pending(play, component);
+}
+
+// The same for a component that lives in a pool.
+MI_APART static mi_pending *open_pooled(group_play *play, const mi_type *type) {
+    mi_pool *pool = mi_world_pool(play->commands->world, type, play->call);
+    mi_pending *pending = pool != NULL ? open_pending(play, type->info.id) : NULL;
+    if (pending != NULL && pending->pool == NULL) {
+        pending->pool = pool;
+        pending->was_there = mi_pool_has(pool, play->entity);
+        play->element_most++;
+    }
+    return pending;
 }
 
 // Says that the component ends with this value (NULL: constructed), unless a later command says otherwise.
-static bool set_pending(const group_play *play, const mi_type *type, void **value, bool has_placeholders) {
-    mi_pool *pool = type->in_pool ? mi_world_pool(play->commands->world, type, play->call) : NULL;
-    mi_pending *pending = type->in_pool && pool == NULL ? NULL : open_pending(play, type->info.id, pool);
-    if (pending == NULL) {
+static inline bool set_pending(group_play *play, const mi_type *type, void **value, bool has_placeholders) {
+    mi_pending *pending = MICA_LIKELY(!type->in_pool) ? open_pending(play, type->info.id) : open_pooled(play, type);
+    if (MICA_UNLIKELY(pending == NULL)) {
         return false;
     }
     pending->value = value;
@@ -162,7 +172,7 @@ static bool set_pending(const group_play *play, const mi_type *type, void **valu
 }
 
 // The components that come along with one and are not there yet end constructed.
-static bool set_pending_required(const group_play *play, const mi_type *type) {
+static bool set_pending_required(group_play *play, const mi_type *type) {
     for (int32_t i = 0; i < type->info.required_count; i++) {
         const mi_type *required = mi_commands_type(play->commands, type->info.required[i]);
         if (!has_by_now(play, required) && !set_pending(play, required, NULL, false)) {
@@ -212,7 +222,7 @@ static bool play_remove(group_play *play, const mi_type *type) {
     mi_store *store = &play->commands->world->store;
     const mica_component component = type->info.id;
     if (type->in_pool || type->info.toggle) { // else `table` alone says that it is gone
-        mi_pending *pending = open_pending(play, component, mi_store_find_pool(store, component));
+        mi_pending *pending = type->in_pool ? open_pooled(play, type) : open_pending(play, component);
         if (pending == NULL) {
             return false;
         }
@@ -311,30 +321,43 @@ static void append_element(mi_fold *fold, mi_pending *pending) {
     }
 }
 
-// Writes what is pending as changes of the table `to`, ascending by component, and as elements.
-static bool list_edit(mica_commands *commands, const mi_table *to) {
-    mi_heap *heap = &commands->world->heap;
+// Writes what is pending of components with data in the table `to` as changes, ascending by component.
+static bool list_changes(mica_commands *commands, const mi_table *to) {
     mi_fold *fold = &commands->fold;
     const uint32_t count = fold->pending.count;
     fold->changes.count = 0;
-    fold->elements.count = 0;
-    if ((count > fold->changes.capacity && !MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->changes, count)) ||
-        (count > fold->elements.capacity && !MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->elements, count))) {
+    if (count > fold->changes.capacity &&
+        !MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->changes, count)) {
         return false;
     }
-    const bool inserts = count <= INSERTION_MOST;
-    for (uint32_t i = 0; !inserts && i < to->column_count; i++) {
-        const uint32_t place = fold->places.data[to->columns[i].component];
-        if (place != 0) {
-            append_change(fold, &fold->pending.data[place - 1]);
+    if (count > INSERTION_MOST) {
+        for (uint32_t i = 0; i < to->column_count; i++) {
+            const uint32_t place = fold->places.data[to->columns[i].component];
+            if (place != 0) {
+                append_change(fold, &fold->pending.data[place - 1]);
+            }
         }
+        return true;
     }
     for (uint32_t i = 0; i < count; i++) {
-        mi_pending *pending = &fold->pending.data[i];
-        if (pending->pool != NULL) {
-            append_element(fold, pending);
-        } else if (inserts && has_data(to, pending->component)) {
-            insert_change(fold, pending);
+        if (has_data(to, fold->pending.data[i].component)) {
+            insert_change(fold, &fold->pending.data[i]);
+        }
+    }
+    return true;
+}
+
+// Writes what is pending of components in pools as elements; of `most` at most.
+static bool list_elements(mica_commands *commands, uint32_t most) {
+    mi_fold *fold = &commands->fold;
+    fold->elements.count = 0;
+    if (most > fold->elements.capacity &&
+        !MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->elements, most)) {
+        return false;
+    }
+    for (uint32_t i = 0; most > 0 && i < fold->pending.count; i++) {
+        if (fold->pending.data[i].pool != NULL) {
+            append_element(fold, &fold->pending.data[i]);
         }
     }
     return true;
@@ -406,8 +429,7 @@ static void end_toggles(const group_play *play, mica_entity entity) {
 static mica_result edit_entity(const group_play *play, mica_entity entity, bool stays, const mi_edit *edit) {
     mica_commands *commands = play->commands;
     if (!construct_replacements(commands, stays)) {
-        return mi_fail_plain(&commands->world->log, MICA_OUT_OF_MEMORY, play->call,
-                             "a construct hook could not make its value");
+        return mi_world_fail_hook(commands->world, play->call);
     }
     const bool changes = !stays || edit->change_count + edit->element_count > 0;
     const mica_result result = changes ? mi_world_edit(commands->world, entity, edit, play->call) : MICA_OK;
@@ -422,7 +444,7 @@ static mica_result change_entity(const group_play *play) {
     mica_commands *commands = play->commands;
     mica_world *world = commands->world;
     const mi_fold *fold = &commands->fold;
-    if (!list_edit(commands, play->table)) {
+    if (!list_changes(commands, play->table) || !list_elements(commands, play->element_most)) {
         return mi_fail_memory(&world->log, play->call, fold->pending.count * sizeof(mi_element));
     }
     const mica_result patched = patch_values(commands, play->call);
@@ -543,32 +565,33 @@ static mica_result change_row(mica_commands *commands, const mi_command *command
 }
 
 static mica_result change_element(mica_commands *commands, const mi_command *command, mica_entity entity,
-                                  mi_table *table, last_step *step, const char *call) {
-    const bool is_there = step->pool != NULL && mi_pool_has(step->pool, entity);
-    if (command->kind == MI_COMMAND_ADD && is_there) {
-        return MICA_EXISTS;
-    }
-    mi_element element = {
-        .change = is_there ? MI_ELEMENT_SET : MI_ELEMENT_ADD, .move = command->data != NULL, .value = command->data};
-    if (command->kind == MI_COMMAND_REMOVE) {
-        if (!is_there) {
+                                  last_step *step, const char *call) {
+    mica_world *world = commands->world;
+    mi_pool *pool = step->pool;
+    const uint32_t position = pool != NULL ? mi_pool_find(pool, entity) : MI_POSITION_NONE;
+    if (position == MI_POSITION_NONE) {
+        if (command->kind == MI_COMMAND_REMOVE) {
             return MICA_OK;
         }
-        element.change = MI_ELEMENT_REMOVE;
-    } else if (step->pool == NULL) {
-        step->pool = mi_world_pool(commands->world, step->type, call);
-        if (step->pool == NULL) {
-            return mica_last_result();
-        }
+        step->pool = pool != NULL ? pool : mi_world_pool(world, step->type, call);
+        return step->pool != NULL ? mi_world_put_element(world, step->pool, entity, command->data, true, call)
+                                  : mica_last_result();
     }
-    element.pool = step->pool;
-    const mi_edit edit = {.to = table, .elements = &element, .element_count = 1};
-    return mi_world_edit(commands->world, entity, &edit, call);
+    if (command->kind == MI_COMMAND_ADD) {
+        return MICA_EXISTS;
+    }
+    if (command->kind == MI_COMMAND_REMOVE) {
+        mi_store_remove_element(&world->store, pool, entity);
+        return MICA_OK;
+    }
+    mi_world_replace_value(world, step->type, mi_pool_value(pool, position), command->data, true);
+    mi_pool_mark(pool, position, world->store.version);
+    return MICA_OK;
 }
 
 static mica_result apply_single(mica_commands *commands, mi_command *command, mica_entity entity, mi_table *table,
                                 last_step *step, const char *call) {
-    const mica_result result = step->type->in_pool ? change_element(commands, command, entity, table, step, call)
+    const mica_result result = step->type->in_pool ? change_element(commands, command, entity, step, call)
                                                    : change_row(commands, command, entity, table, step, call);
     if (result == MICA_EXISTS) {
         mi_command_drop(commands, command);

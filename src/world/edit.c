@@ -188,6 +188,9 @@ static inline bool replaces_only(const mi_edit *edit) {
 }
 
 mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *edit, const char *call) {
+    if (edit->element_count == 0) { // nothing to be joined
+        return mi_world_change(world, entity, edit->to, edit->changes, edit->change_count, call);
+    }
     const uint32_t index = mica_entity_index(entity);
     for (uint32_t i = 0; i < edit->element_count; i++) {
         MI_ASSERT(edit->elements[i].change != MI_ELEMENT_SET || is_moved_in(&edit->elements[i]) || replaces_only(edit));
@@ -205,6 +208,9 @@ mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *
 }
 
 mica_entity mi_world_make_edited(mica_world *world, const mi_edit *edit, const char *call) {
+    if (edit->element_count == 0) {
+        return mi_world_make(world, edit->to, edit->changes, edit->change_count, call);
+    }
     if (!mi_world_have_slot(world, call)) {
         return MICA_NULL;
     }
