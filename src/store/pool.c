@@ -146,7 +146,8 @@ static bool resize_positions(mi_pool *pool, mi_heap *heap, uint32_t capacity) {
     return true;
 }
 
-// Brings the lists of pages and their stamps into memory for `page_capacity` pages; new ones are stamped 0.
+// Brings the lists of pages and their stamps into memory for `page_capacity` pages. The first element that comes to a
+// page stamps it.
 static bool resize_page_lists(mi_pool *pool, mi_heap *heap, uint32_t page_capacity) {
     uint64_t *versions = NULL;
     uint8_t **pages = NULL;
@@ -198,9 +199,6 @@ static bool resize_piece(mi_pool *pool, mi_heap *heap, const mica_allocator *val
     for (uint32_t i = 0; i < page_count; i++) {
         pool->pages[i] = to + ((size_t)i << pool->page_shift) * pool->size;
     }
-    for (uint32_t i = pages_for(pool, pool->value_capacity); i < page_count; i++) {
-        pool->versions[i] = 0;
-    }
     pool->value_capacity = capacity;
     return true;
 }
@@ -223,7 +221,6 @@ static bool add_pages(mi_pool *pool, mi_heap *heap, uint64_t need) {
             drop_pages(pool, heap, old_count);
             return false;
         }
-        pool->versions[page] = 0;
         pool->value_capacity += 1u << pool->page_shift;
     }
     return true;
