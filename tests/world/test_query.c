@@ -106,6 +106,79 @@ static void trim_drops_the_queries_that_nobody_holds(void **state) {
     watched_end(&w);
 }
 
+MICA_STRUCT_WITH(InTable, (.storage = MICA_TABLE), { int32_t number; });
+MICA_STRUCT_WITH(InPool, (.storage = MICA_POOL), { int32_t number; });
+MICA_TAG_WITH(PoolMark, (.storage = MICA_POOL));
+
+// Components that no C type of the caller stands for, half of them in pools.
+static void terms_made_at_run_time_name_components_of_both_storages(void **state) {
+    (void)state;
+    enum { COUNT = 8 };
+    watched_world w;
+    watched_begin(&w);
+    mica_component ids[COUNT];
+    mica_term terms[COUNT];
+    for (int32_t i = 0; i < COUNT; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "Number %c", (char)('0' + i));
+        const mica_type *type = i % 2 == 0 ? mica_type_of(InTable) : mica_type_of(InPool);
+        ids[i] = mica_schema_register_named(mica_world_schema(w.world), type, name, NULL);
+        assert_int_not_equal(ids[i], 0);
+        terms[i] = (mica_term){.component = ids[i], .use = i < COUNT / 2 ? MICA_USE_WRITE : MICA_USE_READ};
+    }
+    // Entity n has all but component n, the last one all of them.
+    for (int32_t n = 0; n <= COUNT; n++) {
+        const mica_entity entity = mica_create(w.world);
+        for (int32_t i = 0; i < COUNT; i++) {
+            const int32_t value = 100 * n + i;
+            assert_true(i == n || mica_entity_add(w.world, entity, ids[i], &value) == MICA_OK);
+        }
+    }
+    for (int32_t n = 0; n < COUNT; n++) {
+        mica_term missing = terms[n];
+        terms[n].use = MICA_USE_WITHOUT;
+        int32_t row_count = 0;
+        mica_each_row (mica_query_find(w.world, terms, COUNT), it) {
+            row_count++;
+            for (int32_t i = 0; i < COUNT; i++) {
+                const int32_t *values = i == n ? NULL : mica_iter_read_id(&it, ids[i]);
+                assert_true(i == n || values[it.row] == 100 * n + i);
+            }
+        }
+        assert_int_equal(row_count, 1);
+        terms[n] = missing;
+    }
+    mica_each_row (mica_query_find(w.world, terms, COUNT), it) {
+        for (int32_t i = 0; i < COUNT / 2; i++) {
+            int32_t *values = mica_iter_write_id(&it, ids[i]);
+            assert_int_equal(values[it.row], 100 * COUNT + i);
+            values[it.row] = -i;
+        }
+        assert_null(mica_iter_write_id(&it, ids[COUNT / 2]));
+        assert_int_equal(mica_last_result(), MICA_NO_ACCESS);
+    }
+    const mica_entity whole = mica_query_first(mica_query_find(w.world, terms, COUNT));
+    for (int32_t i = 0; i < COUNT / 2; i++) {
+        assert_int_equal(*(const int32_t *)mica_entity_get(w.world, whole, ids[i]), -i);
+    }
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void ids_and_types_of_a_component_are_the_same_term(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_term terms[] = {{.component = mica_register(w.world, PoolMark), .use = MICA_USE_WITHOUT},
+                               {.component = mica_register(w.world, InPool), .use = MICA_USE_WRITE, .any = 1},
+                               {.component = mica_register(w.world, InTable), .use = MICA_USE_READ, .any = 1},
+                               {.use = MICA_USE_DISABLED_TOO}};
+    assert_ptr_equal(mica_query_find(w.world, terms, 4),
+                     mica_query_of(w.world, mica_any_read(1, InTable), mica_any_write(1, InPool),
+                                   mica_without(PoolMark), mica_disabled_too()));
+    watched_end(&w);
+}
+
 static void bad_terms_are_refused_by_number_and_name(void **state) {
     (void)state;
     watched_world w;
@@ -477,52 +550,7 @@ static void every_result_of_a_query_has_what_it_asks_for_after_long_churn(void *
     watched_end(&w);
 }
 
-static void explain_says_why_an_entity_matches_or_not(void **state) {
-    (void)state;
-    watched_world w;
-    watched_begin(&w);
-    const mica_entity entity = mica_spawn(w.world, mica_tag(Health), mica_tag(Frozen));
-    mica_query *query = mica_query_of(w.world, mica_read(Health), mica_without(Frozen), mica_read_optional(Position));
-    char text[512];
-    const size_t length = mica_query_explain(query, entity, text, sizeof(text));
-    assert_int_equal(length, strlen(text));
-    assert_non_null(strstr(text, "does not match"));
-    assert_non_null(strstr(text, "read Health: holds"));
-    assert_non_null(strstr(text, "without Frozen: fails: it is there"));
-    assert_non_null(strstr(text, "optional read Position: is not there, which is allowed"));
-    mica_remove(w.world, entity, Frozen);
-    mica_query_explain(query, entity, text, sizeof(text));
-    assert_int_equal(strncmp(text, "matches", 7), 0);
-    char cut[10];
-    assert_true(mica_query_explain(query, entity, cut, sizeof(cut)) > sizeof(cut));
-    assert_int_equal(strlen(cut), 9);
-    mica_query_explain(query, MICA_NULL, text, sizeof(text));
-    assert_non_null(strstr(text, "1 row: Health"));
-    mica_destroy(w.world, entity);
-    mica_query_explain(query, entity, text, sizeof(text));
-    assert_non_null(strstr(text, "not alive"));
-    assert_int_equal(mica_query_explain(NULL, entity, text, sizeof(text)), 0);
-    watched_end(&w);
-}
-
 // Ids far beyond a machine word's bits, and as many components on one entity as no mask of 128 bits holds.
-static void explain_says_which_clause_fails(void **state) {
-    (void)state;
-    watched_world w;
-    watched_begin(&w);
-    char text[256];
-    mica_query *query = mica_query_of(w.world, mica_any_read(1, Health), mica_any_with(1, Frozen));
-    const mica_entity one = mica_spawn(w.world, mica_tag(Frozen));
-    mica_query_explain(query, one, text, sizeof(text));
-    assert_non_null(strstr(text, "with Frozen: holds"));
-    assert_non_null(strstr(text, "read Health: is not there, another of its clause is"));
-    const mica_entity none = mica_spawn(w.world, mica_value_of(Position, {0, 0, 0}));
-    mica_query_explain(query, none, text, sizeof(text));
-    assert_non_null(strstr(text, "does not match"));
-    assert_non_null(strstr(text, "read Health: fails: none of its clause is there"));
-    watched_end(&w);
-}
-
 static void hundreds_of_components_are_told_apart(void **state) {
     (void)state;
     enum { COUNT = 300 };
@@ -585,6 +613,8 @@ int main(void) {
         cmocka_unit_test(the_same_terms_in_any_order_are_the_same_query),
         cmocka_unit_test(texts_name_terms_in_the_order_of_names),
         cmocka_unit_test(trim_drops_the_queries_that_nobody_holds),
+        cmocka_unit_test(terms_made_at_run_time_name_components_of_both_storages),
+        cmocka_unit_test(ids_and_types_of_a_component_are_the_same_term),
         cmocka_unit_test(bad_terms_are_refused_by_number_and_name),
         cmocka_unit_test(a_query_without_terms_visits_every_entity),
         cmocka_unit_test(tables_are_visited_in_the_order_of_their_components_names),
@@ -599,8 +629,6 @@ int main(void) {
         cmocka_unit_test(destroying_the_visited_and_another_ends_the_walk_well),
         cmocka_unit_test(commands_of_nested_walks_are_applied_when_the_last_ends),
         cmocka_unit_test(every_result_of_a_query_has_what_it_asks_for_after_long_churn),
-        cmocka_unit_test(explain_says_why_an_entity_matches_or_not),
-        cmocka_unit_test(explain_says_which_clause_fails),
         cmocka_unit_test(hundreds_of_components_are_told_apart),
         cmocka_unit_test(writing_marks_the_spans_column_alone),
     };
