@@ -183,7 +183,7 @@ static bool finish_elements(mica_world *world, mica_entity entity, const mi_edit
 }
 
 // Whether nothing but one value is replaced, so that a copy that fails leaves the entity as it was. For assertions.
-static inline bool replaces_only(const mi_edit *edit) {
+static MICA_UNUSED bool replaces_only(const mi_edit *edit) {
     return edit->element_count == 1 && edit->change_count == 0;
 }
 
