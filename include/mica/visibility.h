@@ -41,7 +41,7 @@ MICA_API mica_result mica_entity_kill(mica_world *world, mica_entity entity);
 MICA_API bool mica_entity_killed(const mica_world *world, mica_entity entity);
 
 /// Destroys all killed entities, in order of their indices, each as `mica_entity_destroy` does. Returns how many there
-/// were; -1: `MICA_LOCKED`. O(killed).
+/// were; -1: `MICA_LOCKED`. O(killed), and at most a word for 64 entities.
 MICA_API int32_t mica_world_refresh(mica_world *world);
 
 /// Record what the functions above do. `mica_commands_enable` and `mica_commands_enable_component` on what is not there

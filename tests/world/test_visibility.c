@@ -164,6 +164,33 @@ static void other_components_come_and_go_beside_a_disabled_one(void **state) {
     watched_end(&w);
 }
 
+static void rows_moved_in_bulk_take_their_marks_along(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    enum { COUNT = 500 };
+    static mica_entity entities[COUNT], parents[COUNT];
+    const mica_entity root = mica_create(w.world);
+    for (int32_t i = 0; i < COUNT; i++) {
+        entities[i] = mica_spawn(w.world, mica_value_of(Health, {i}), mica_value_of(Shield, {i}));
+        parents[i] = root;
+        assert_int_equal(mica_entity_enable(w.world, entities[i], i % 3 != 0), MICA_OK);
+        assert_int_equal(i % 7 == 0 ? mica_kill(w.world, entities[i]) : MICA_OK, MICA_OK);
+        assert_int_equal(i % 5 == 0 ? mica_disable_component(w.world, entities[i], Shield) : MICA_OK, MICA_OK);
+    }
+    assert_int_equal(mica_set_parent_many(w.world, entities, parents, COUNT), MICA_OK);
+    assert_valid(w.world);
+    for (int32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_is_enabled(w.world, entities[i]), i % 3 != 0);
+        assert_int_equal(mica_is_killed(w.world, entities[i]), i % 7 == 0);
+        assert_int_equal(mica_is_component_enabled(w.world, entities[i], Shield), i % 5 != 0);
+    }
+    assert_int_equal(mica_refresh(w.world), (COUNT + 6) / 7);
+    assert_int_equal(mica_child_count(w.world, root), COUNT - (COUNT + 6) / 7);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
 // What ends marks
 
 static void a_slots_next_entity_is_not_marked(void **state) {
@@ -587,6 +614,7 @@ int main(void) {
         cmocka_unit_test(only_what_can_be_disabled_and_is_there_is),
         cmocka_unit_test(a_component_that_is_removed_and_added_is_enabled),
         cmocka_unit_test(other_components_come_and_go_beside_a_disabled_one),
+        cmocka_unit_test(rows_moved_in_bulk_take_their_marks_along),
         cmocka_unit_test(a_slots_next_entity_is_not_marked),
         cmocka_unit_test(clearing_the_world_takes_all_marks_away),
         cmocka_unit_test(a_clone_is_disabled_as_its_source_and_not_killed),
