@@ -26,6 +26,7 @@ MICA_BEGIN
 
 typedef struct mica_query mica_query;
 typedef struct mica_run mica_run;
+typedef struct mica_order mica_order;
 
 /// How a term uses its component.
 typedef enum mica_use {
@@ -139,6 +140,11 @@ MICA_API mica_iter mica_query_begin(mica_query *query);
 /// Opens a walk over the query of the running system (its first).
 MICA_API mica_iter mica_run_begin(mica_run *run);
 
+/// Opens a walk in sorted order, see order.h. `open` is false on failure: as `mica_query_begin`, or `MICA_LOCKED`
+/// (called by a compare function). O(tables and chunks that match, pages of the key's pool) if nothing has changed;
+/// otherwise O(entities that match), and comparisons for those only whose keys may have changed. The world's thread.
+MICA_API mica_iter mica_order_begin(mica_order *order);
+
 /// Goes to the next span; false at the end, with the walk still open. O(1) a span, O(1) a matching table without rows.
 MICA_API bool mica_iter_next(mica_iter *iter);
 
@@ -220,8 +226,8 @@ MICA_END
 #endif
 
 /// Walks over spans: `mica_each(query, it) { ... it.count, it.entities, mica_write_of(it, Position) ... }`. `Q` is a
-/// query or, in a system, the `mica_run *`. `break`, `continue` and (with gcc and clang) `return` end the walk
-/// properly.
+/// query, an order or, in a system, the `mica_run *`. `break`, `continue` and (with gcc and clang) `return` end the
+/// walk properly.
 #define mica_each(Q, IT)                                                           \
     for (mica_iter IT MICA_CLEAN_UP_ = mica_begin(Q); IT.open; mica_iter_end(&IT)) \
         while (mica_iter_next(&IT))
@@ -262,12 +268,16 @@ inline mica_iter mica_begin(mica_query *query) {
 inline mica_iter mica_begin(mica_run *run) {
     return mica_run_begin(run);
 }
+inline mica_iter mica_begin(mica_order *order) {
+    return mica_order_begin(order);
+}
 inline mica_query *mica_query_find_list(mica_world *world, std::initializer_list<mica_term> terms) {
     return mica_query_find(world, terms.begin(), static_cast<int32_t>(terms.size()));
 }
 #define mica_query_of(WORLD, ...) mica_query_find_list((WORLD), {__VA_ARGS__})
 #else
-#define mica_begin(Q) _Generic((Q), mica_query * : mica_query_begin, mica_run * : mica_run_begin)(Q)
+#define mica_begin(Q) \
+    _Generic((Q), mica_query * : mica_query_begin, mica_run * : mica_run_begin, mica_order * : mica_order_begin)(Q)
 /// The world's query of these terms, borrowed: good until the next `mica_world_trim`; see `mica_query_find`.
 #define mica_query_of(WORLD, ...)                              \
     mica_query_find((WORLD), (const mica_term[]){__VA_ARGS__}, \

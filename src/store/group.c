@@ -123,7 +123,10 @@ mi_group *mi_store_add_group(mi_store *store, mi_pool *const *pools, uint32_t ow
     }
     for (uint32_t i = 0; i < all_count + none_count; i++) {
         pools[i]->groups.data[pools[i]->groups.count++] = group;
-        pools[i]->owner = i < owned_count ? group : pools[i]->owner;
+        if (i < owned_count) {
+            pools[i]->owner = group;
+            pools[i]->structure++; // walks may go through another pool from now on
+        }
     }
     store->groups.data[store->groups.count++] = group;
     fill_group(store, group, smallest);
@@ -145,7 +148,10 @@ void mi_store_drop_group(mi_store *store, mi_group *group) {
     for (uint32_t i = 0; i < store->pool_list.count; i++) {
         mi_pool *pool = store->pool_list.data[i];
         forget(pool->groups.data, &pool->groups.count, group);
-        pool->owner = pool->owner == group ? NULL : pool->owner;
+        if (pool->owner == group) {
+            pool->owner = NULL;
+            pool->structure++;
+        }
     }
     forget(store->groups.data, &store->groups.count, group);
     mi_heap_release(store->heap, MICA_MEMORY_POOLS, group, group->allocation_size, _Alignof(max_align_t));

@@ -265,6 +265,7 @@ void mi_store_clear_rows(mi_store *store) {
         if (table != NULL && table->row_count > 0) {
             destruct_rows(store, table);
             table->row_count = 0;
+            table->row_moves++;
             while (table->chunk_count > 1) {
                 drop_last_chunk(store, table);
             }

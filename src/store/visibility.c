@@ -26,8 +26,20 @@ void mi_store_count_hidden_row(mi_store *store, mica_entity entity, uint32_t loc
 
 // Puts an entity into one of the two sets that hide, or takes it out; `other` is the second one. The page is open.
 static void put_hidden(mi_store *store, mi_marks *marks, const mi_marks *other, uint32_t index, bool is_member) {
-    if (mi_marks_put(marks, index, is_member) && !mi_marks_has(other, index)) {
+    if (!mi_marks_put(marks, index, is_member)) {
+        return;
+    }
+    store->mark_changes++;
+    if (!mi_marks_has(other, index)) {
         count_row(store, mi_slots_location(&store->slots, index), is_member);
+    }
+}
+
+// The same for a component, whose set is there.
+static void put_toggle(mi_store *store, mica_component component, uint32_t index, bool is_member) {
+    if (mi_marks_put(&store->toggled.data[component], index, is_member)) {
+        store->mark_changes++;
+        store->toggle_count = is_member ? store->toggle_count + 1 : store->toggle_count - 1;
     }
 }
 
@@ -78,13 +90,13 @@ bool mi_store_set_toggled(mi_store *store, mica_entity entity, mica_component co
     if (!open_component(store, component) || !open_marks(store, &store->toggled.data[component], index)) {
         return false;
     }
-    store->toggle_count += mi_marks_put(&store->toggled.data[component], index, true);
+    put_toggle(store, component, index, true);
     return true;
 }
 
 void mi_store_drop_toggle(mi_store *store, mica_entity entity, mica_component component) {
     if (component < store->toggled.count) {
-        store->toggle_count -= mi_marks_put(&store->toggled.data[component], mica_entity_index(entity), false);
+        put_toggle(store, component, mica_entity_index(entity), false);
     }
 }
 
@@ -189,6 +201,7 @@ void mi_store_free_visibility(mi_store *store) {
     }
     MI_FREE(store->heap, MICA_MEMORY_ENTITIES, &store->toggled);
     store->toggle_count = 0;
+    store->mark_changes++;
 }
 
 void mi_store_trim_visibility(mi_store *store) {

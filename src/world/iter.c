@@ -12,20 +12,7 @@
 
 mica_iter mica_query_begin(mica_query *query) {
     static const char call[] = "mica_query_begin";
-    mica_iter iter;
-    // Not all members at once: a walk over few rows should cost little.
-    iter.count = 0;
-    iter.row = 0;
-    iter.entities = NULL;
-    iter.open = false;
-    iter.offset_count = 0;
-    iter.offsets = NULL;
-    iter.base = NULL;
-    iter.query = query;
-    iter.run = NULL;
-    iter.walk = NULL;
-    iter.table_index = 0;
-    iter.chunk_index = 0;
+    mica_iter iter = mi_iter_closed(query);
     if (query == NULL) {
         // The query was refused, most likely, and that is what the caller wants to read.
         mi_fail(NULL, MICA_INVALID, call, "needs a query; the last error was \"{}\"", MI_TEXT(mica_last_error()));
@@ -45,10 +32,7 @@ mica_iter mica_query_begin(mica_query *query) {
             return iter;
         }
     }
-    iter.run = world->running;
-    iter.open = true;
-    query->open_count++;
-    world->walk_count++;
+    mi_iter_open(&iter);
     return iter;
 }
 

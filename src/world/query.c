@@ -440,6 +440,15 @@ const char *mi_query_validate(const mica_query *query) {
     return next == query->tables.count ? NULL : "query: it lists a table that is not there";
 }
 
+uint64_t mi_query_structure(const mica_query *query) {
+    uint64_t structure = 0;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mi_pool *pool = mi_store_find_pool(&query->world->store, query->terms[i].component);
+        structure += pool == NULL ? 0 : pool->structure;
+    }
+    return structure;
+}
+
 mica_result mi_query_check(mica_query *query, const char *call) {
     return query == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a query") : mi_query_update(query, call);
 }

@@ -113,6 +113,8 @@ mica_result mi_query_check(mica_query *query, const char *call);
 size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity);
 // Whether the entities of a table match, as far as its components say it.
 bool mi_query_matches(const mica_query *query, const mi_table *table);
+// Grows when an element of a pool that the query names comes, goes or moves.
+uint64_t mi_query_structure(const mica_query *query);
 // Whether a living entity matches.
 bool mi_query_passes(const mica_query *query, mica_entity entity);
 void mi_query_free(mica_query *query);

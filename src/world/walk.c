@@ -129,22 +129,13 @@ static bool drive_clause(mi_walk *walk) {
     return false;
 }
 
-static uint64_t structure_of(const mica_query *query) {
-    uint64_t structure = 0;
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        const mi_pool *pool = mi_store_find_pool(&query->world->store, query->terms[i].component);
-        structure += pool == NULL ? 0 : pool->structure;
-    }
-    return structure;
-}
-
 // Runs are kept where pools alone decide.
 static void use_runs(mi_walk *walk) {
     mica_query *query = walk->query;
     if (walk->driver != MI_DRIVER_POOL || walk->clause != 0 || (walk->tests & ~MI_TEST_MASK) != 0) {
         return;
     }
-    if (query->runs_driver == walk->pool && query->runs_structure == structure_of(query)) {
+    if (query->runs_driver == walk->pool && query->runs_structure == mi_query_structure(query)) {
         walk->reads_runs = true;
     } else if (walk->wants_columns && query->open_count == 0) {
         query->runs_driver = NULL;
@@ -276,6 +267,7 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns) {
     walk->count = 0;
     walk->entities = NULL;
     walk->picked_count = 0;
+    walk->sorted = NULL;
     return walk;
 }
 
@@ -300,6 +292,8 @@ mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t 
 
 void mi_walk_close(mi_walk *walk) {
     mi_walk_settle(walk, true);
+    mi_sorted_release(walk->sorted, &walk->query->world->heap);
+    walk->sorted = NULL;
     walk->query = NULL;
 }
 
@@ -312,6 +306,9 @@ void mi_world_free_walks(mica_world *world, bool all) {
             continue;
         }
         *link = walk->next;
+        if (walk->query != NULL) {
+            mi_sorted_release(walk->sorted, &world->heap);
+        }
         mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, walk->memory, walk->memory_size, COPY_ALIGN);
         mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, walk, sizeof(*walk), _Alignof(mi_walk));
     }
@@ -666,14 +663,14 @@ static void pick_following(mi_walk *walk) {
     memmove(walk->left, walk->left + count, walk->left_count * sizeof(uint16_t));
 }
 
-// Picks all that have the same optional columns as the first.
+// Picks all that have the same optional columns as the first; of a list, those that follow it.
 static void pick_alike(mi_walk *walk) {
     const uint64_t pattern = walk->patterns[walk->left[0]];
     uint32_t picked = 0;
     uint32_t left = 0;
     for (uint32_t k = 0; k < walk->left_count; k++) {
         const uint16_t number = walk->left[k];
-        if (walk->patterns[number] == pattern) {
+        if (walk->patterns[number] == pattern && (walk->driver != MI_DRIVER_LIST || left == 0)) {
             walk->picked[picked++] = number;
         } else {
             walk->left[left++] = number;
@@ -733,7 +730,7 @@ static void finish(mi_walk *walk) {
     mica_query *query = walk->query;
     if (walk->writes_runs) {
         query->runs_driver = walk->pool;
-        query->runs_structure = structure_of(query);
+        query->runs_structure = mi_query_structure(query);
         walk->writes_runs = false;
     }
     walk->count = 0;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "world/filter.h"
+#include "world/order.h"
 
 #define MI_WINDOW_SIZE 256u
 // Shorter runs are left to windows.
@@ -73,6 +74,7 @@ typedef struct mi_walk {
     mi_walk_column columns[MICA_QUERY_TERM_MAX];
     uint8_t *memory; // behind places and copies
     size_t memory_size;
+    mi_sorted *sorted; // what is gone through, if it is an order's; NULL
     uint64_t *earlier; // pools of the clause that were gone through: the filter's
     size_t earlier_size;
 } mi_walk;
@@ -82,11 +84,38 @@ bool mi_walk_is_plain(const mica_query *query);
 
 // Opens a walk over a query that is up to date; NULL: out of memory. Without `wants_columns` spans have entities alone.
 mi_walk *mi_walk_open(mica_query *query, bool wants_columns);
-// The same over those entities of a list that match, in the list's order; all of them are alive.
+// The same over those entities of a list that match, in the list's order in every span and from span to span; all of
+// them are alive.
 mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t count);
 // Goes to the next span; false at the end.
 bool mi_walk_next(mi_walk *walk);
 void mi_walk_close(mi_walk *walk);
+
+// Where walks and what the caller sees of them meet (iter.c): a mica_iter that is not open, and opening it.
+static inline mica_iter mi_iter_closed(mica_query *query) {
+    mica_iter iter;
+    // Not all members at once: a walk over few rows should cost little.
+    iter.count = 0;
+    iter.row = 0;
+    iter.entities = NULL;
+    iter.open = false;
+    iter.offset_count = 0;
+    iter.offsets = NULL;
+    iter.base = NULL;
+    iter.query = query;
+    iter.run = NULL;
+    iter.walk = NULL;
+    iter.table_index = 0;
+    iter.chunk_index = 0;
+    return iter;
+}
+static inline void mi_iter_open(mica_iter *iter) {
+    mica_world *world = iter->query->world;
+    iter->run = world->running;
+    iter->open = true;
+    iter->query->open_count++;
+    world->walk_count++;
+}
 
 // Copies (copies.c)
 

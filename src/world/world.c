@@ -94,10 +94,11 @@ void mica_world_destroy(mica_world *world) {
         world->extensions.data[i].destroy(world, world->extensions.data[i].state);
     }
     mi_commands_destroy(world->walk_commands);
+    mi_world_free_walks(world, true);
+    mi_world_free_orders(world);
     for (uint32_t i = 0; i < world->queries.count; i++) {
         mi_query_free(world->queries.data[i]);
     }
-    mi_world_free_walks(world, true);
     mi_world_free_resources(world);
     mi_world_free_groups(world);
     mi_store_free(&world->store);
@@ -190,6 +191,7 @@ mica_result mica_world_trim(mica_world *world) {
     }
     trim_queries(world);
     mi_world_free_walks(world, false);
+    mi_world_free_sorter(world);
     mi_store_trim(&world->store);
     return MICA_OK;
 }

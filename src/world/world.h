@@ -89,6 +89,8 @@ typedef struct mi_spawn_plan {
 
 // What a walk keeps that is more than a chunk's span; see walk.h.
 struct mi_walk;
+// What orders share while they sort; see order.c.
+struct mi_sorter;
 
 struct mica_world {
     mi_store store; // first: it begins with what inline functions of the public headers see, struct mica_head
@@ -106,6 +108,9 @@ struct mica_world {
     bool running_locks;           // the running system declared its access: structure is locked
     mica_commands *walk_commands; // recorded by walks outside systems; made on first use
     struct mi_walk *walks;        // as many as were ever open at a time: those that are not wait for the next one
+
+    MI_ARRAY(mica_order *) orders;
+    struct mi_sorter *sorter; // NULL until something is sorted
 
     MI_ARRAY(mica_query *) queries;
     mi_map query_map;
@@ -253,6 +258,11 @@ void mi_world_close_walks(mica_world *world);
 
 // Ends the handles of groups; the world is about to end.
 void mi_world_free_groups(mica_world *world);
+
+// Ends the orders, and frees what they share; the world is about to end.
+void mi_world_free_orders(mica_world *world);
+// Frees what orders share, if none is being sorted.
+void mi_world_free_sorter(mica_world *world);
 
 // Ends the resources; the world is about to end.
 void mi_world_free_resources(mica_world *world);

@@ -26,6 +26,7 @@ typedef struct sweep {
     mica_entity bare;
     mica_entity hidden; // made by those who need it: Shield, which is disabled; disabled and killed
     mica_query *query;
+    mica_order *order; // of the query by index, made by those who need it
     mica_commands *commands;
     mica_entity placeholder;
     mica_slot_map *map;
@@ -490,6 +491,26 @@ static bool pool_sort(sweep *s) {
 static void find_rowless(sweep *s) {
     assert_non_null(mica_query_of(s->w.world, mica_without(Marked)));
 }
+static int compare_indices(const mica_element *a, const mica_element *b, void *user) {
+    (void)user;
+    return (int)mica_entity_index(a->entity) - (int)mica_entity_index(b->entity);
+}
+static bool order_create(sweep *s) {
+    mica_order *order = mica_order_create(s->query, ID(Position), compare_indices, NULL);
+    const bool worked = order != NULL;
+    mica_order_destroy(order);
+    return worked;
+}
+static void make_order(sweep *s) {
+    s->order = mica_order_create(s->query, ID(Position), compare_indices, NULL);
+    assert_non_null(s->order);
+}
+static bool order_begin(sweep *s) {
+    mica_iter it = mica_order_begin(s->order);
+    const bool worked = mica_iter_next(&it) && mica_entity_equal(it.entities[0], s->plain);
+    mica_iter_end(&it);
+    return worked;
+}
 static bool query_begin(sweep *s) {
     mica_iter it = mica_query_begin(mica_query_of(s->w.world, mica_without(Marked)));
     const bool worked = it.open;
@@ -683,6 +704,8 @@ static const sweep_operation operations[] = {
     {"mica_iter_read", iter_read, NULL, false},
     {"mica_iter_write", iter_write, NULL, false},
     {"mica_name_copy", name_copy, NULL, false},
+    {"mica_order_begin", order_begin, make_order, false},
+    {"mica_order_create", order_create, NULL, false},
     {"mica_pool_follow", pool_follow, fill_pools, false},
     {"mica_pool_reserve", pool_reserve, fill_pools, false},
     {"mica_pool_shrink", pool_shrink, fill_pools_widely, false},
@@ -862,6 +885,10 @@ static bool a_known_query_is_walked(sweep *s) {
 }
 static void walk_once(sweep *s) {
     assert_true(a_known_query_is_walked(s));
+}
+static bool an_order_ends(sweep *s) {
+    mica_order_destroy(s->order);
+    return mica_last_result() == MICA_OK;
 }
 static bool a_known_query_answers(sweep *s) {
     const bool answers = mica_query_contains(s->query, s->plain) && !mica_query_contains(s->query, s->bare) &&
@@ -1052,6 +1079,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_memory_purpose_name", errors_are_told_and_forgotten, NULL, false},
     {"mica_name_destruct", a_name_is_ended, NULL, false},
     {"mica_name_of", names_are_read, NULL, false},
+    {"mica_order_destroy", an_order_ends, make_order, false},
     {"mica_next_sibling", children_are_found, NULL, false},
     {"mica_parent", children_are_found, NULL, false},
     {"mica_plugin_compare", hosts_are_compared, NULL, false},
@@ -1062,10 +1090,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_pool_read", pools_are_looked_at_and_compacted, fill_pools, false},
     {"mica_pool_write", pools_are_looked_at_and_compacted, fill_pools, false},
     {"mica_previous_sibling", children_are_found, NULL, false},
-    {"mica_query_contains", a_known_query_answers, NULL, false},
-    {"mica_query_release", a_known_query_answers, NULL, false},
-    {"mica_query_retain", a_known_query_answers, NULL, false},
-    {"mica_query_text", a_known_query_answers, NULL, false},
+    {"mica_query_contains", a_known_query_answers, walk_once, false},
+    {"mica_query_release", a_known_query_answers, walk_once, false},
+    {"mica_query_retain", a_known_query_answers, walk_once, false},
+    {"mica_query_text", a_known_query_answers, walk_once, false},
     {"mica_resource_get", resources_are_used_and_removed, NULL, false},
     {"mica_resource_get_write", resources_are_used_and_removed, NULL, false},
     {"mica_resource_remove", resources_are_used_and_removed, NULL, false},

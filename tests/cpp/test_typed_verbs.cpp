@@ -125,6 +125,26 @@ void a_walk_writes_what_it_matches(void **state) {
     assert_true(mica_get(world, frozen, Position)->x == 1);
 }
 
+void a_walk_over_an_order_is_sorted(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    for (int i = 0; i < 5; i++) {
+        mica_spawn(world, mica_value_of(Position, {static_cast<float>(i * 2 % 5), 0, 0}));
+    }
+    const auto compare = [](const mica_element *a, const mica_element *b, void *) -> int {
+        const float left = static_cast<const Position *>(a->value)->x;
+        const float right = static_cast<const Position *>(b->value)->x;
+        return (left > right) - (left < right);
+    };
+    mica_query *query = mica_query_of(world, mica_read(Position));
+    mica_order *order = mica_order_create(query, mica_register(world, Position), compare, nullptr);
+    float visited = 0;
+    mica_each_row (order, it) {
+        assert_true(mica_row_read(it, Position)->x == visited);
+        visited += 1;
+    }
+    assert_true(visited == 5);
+}
+
 void a_walk_by_rows_may_destroy_through_commands(void **state) {
     mica_world *world = static_cast<mica_world *>(*state);
     mica_entity ships[8];
@@ -233,6 +253,7 @@ int main() {
         cmocka_unit_test_setup_teardown(one_c_type_is_several_components, make_world, end_world),
         cmocka_unit_test_setup_teardown(traits_are_written_in_their_order, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_writes_what_it_matches, make_world, end_world),
+        cmocka_unit_test_setup_teardown(a_walk_over_an_order_is_sorted, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_by_rows_may_destroy_through_commands, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_left_early_unlocks, make_world, end_world),
         cmocka_unit_test_setup_teardown(resources_are_typed, make_world, end_world),
