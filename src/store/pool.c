@@ -161,7 +161,7 @@ static bool resize_page_lists(mi_pool *pool, mi_heap *heap, uint32_t page_capaci
     }
     const uint32_t used = pages_for(pool, pool->value_capacity);
     MI_ASSERT(used <= page_capacity);
-    if (used > 0) {
+    if (used > 0 && page_capacity > 0) { // the second follows from the first, which analysers do not see
         memcpy(versions, pool->versions, used * sizeof(uint64_t));
         memcpy(pages, pool->pages, used * sizeof(uint8_t *));
     }
@@ -245,24 +245,27 @@ bool mi_pool_reserve(mi_pool *pool, mi_heap *heap, const mica_allocator *values,
     return reserve_page_lists(pool, heap, capacity) && resize_piece(pool, heap, values, capacity, moved);
 }
 
-// Brings the list of pages of `sparse` into memory for `sparse_count` pages.
+static void give_sparse(mi_pool *pool, mi_heap *heap) {
+    give(heap, pool->sparse, sparse_list_bytes(pool->sparse_count), sizeof(uint64_t *));
+    pool->sparse = NULL;
+    pool->sparse_live = NULL;
+    pool->sparse_count = 0;
+}
+
+// Brings the list of pages of `sparse` into memory for `sparse_count` pages, one at least.
 static bool resize_sparse(mi_pool *pool, mi_heap *heap, uint32_t sparse_count) {
-    uint64_t **sparse = NULL;
-    uint32_t *sparse_live = NULL;
-    if (sparse_count > 0) {
-        sparse = take(heap, sparse_list_bytes(sparse_count), sizeof(uint64_t *));
-        if (sparse == NULL) {
-            return false;
-        }
-        memset(sparse, 0, sparse_list_bytes(sparse_count));
-        sparse_live = (uint32_t *)(void *)(sparse + sparse_count);
+    uint64_t **sparse = take(heap, sparse_list_bytes(sparse_count), sizeof(uint64_t *));
+    if (sparse == NULL) {
+        return false;
     }
+    memset(sparse, 0, sparse_list_bytes(sparse_count));
+    uint32_t *sparse_live = (uint32_t *)(void *)(sparse + sparse_count);
     const uint32_t kept = sparse_count < pool->sparse_count ? sparse_count : pool->sparse_count;
     if (kept > 0) {
         memcpy(sparse, pool->sparse, kept * sizeof(uint64_t *));
         memcpy(sparse_live, pool->sparse_live, kept * sizeof(uint32_t));
     }
-    give(heap, pool->sparse, sparse_list_bytes(pool->sparse_count), sizeof(uint64_t *));
+    give_sparse(pool, heap);
     pool->sparse = sparse;
     pool->sparse_live = sparse_live;
     pool->sparse_count = sparse_count;
@@ -548,6 +551,9 @@ bool mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values) 
     }
     give(heap, pool->sparse_spare, SPARSE_PAGE_BYTES, VALUE_ALIGN);
     pool->sparse_spare = NULL;
+    if (sparse_count == 0) {
+        give_sparse(pool, heap);
+    }
     bool is_done = sparse_count == pool->sparse_count || resize_sparse(pool, heap, sparse_count);
     is_done = (pool->capacity == pool->count || resize_positions(pool, heap, pool->count)) && is_done;
     if (pool->size == 0) {
