@@ -144,7 +144,8 @@ static void a_group_drives_the_query_of_its_components(void **state) {
     mica_group *group = mica_group_create(w.world, &(mica_group_def){.owned = {mica_type_of(Spark), mica_type_of(Glow)},
                                                                      .without = {mica_type_of(Burnt)}});
     assert_non_null(group);
-    assert_non_null(strstr(explained(query, MICA_NULL), "driven by the group ([own] Spark, [own] Glow, !Burnt): 2 entities\n"));
+    assert_non_null(
+        strstr(explained(query, MICA_NULL), "driven by the group ([own] Spark, [own] Glow, !Burnt): 2 entities\n"));
     // Other terms are none of the group's.
     assert_non_null(strstr(explained(mica_query_of(w.world, mica_write(Glow), mica_read(Spark)), MICA_NULL),
                            "driven by the pool of Spark: 3 entities\n"));
