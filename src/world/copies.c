@@ -41,13 +41,36 @@ static bool is_contiguous(const mi_walk *walk, const mi_query_column *column) {
     return true;
 }
 
-static void copy_values(const mi_walk *walk, const mi_query_column *column, uint8_t *copy) {
+// Copies values of `size` bytes; sizes that are known when this is compiled cost a load and a store.
+static inline void copy_each(uint8_t *copy, uint8_t *const *from, uint32_t count, uint32_t size) {
+    for (uint32_t k = 0; k < count; k++) {
+        if (k + VALUES_AHEAD < count) {
+            __builtin_prefetch(from[k + VALUES_AHEAD]);
+        }
+        memcpy(copy + (size_t)k * size, from[k], size);
+    }
+}
+
+static void copy_values(const mi_walk *walk, const mi_query_column *column, const mi_walk_column *to) {
     const uint32_t size = column->type->info.size;
     for (uint32_t k = 0; k < walk->count; k++) {
-        if (k + VALUES_AHEAD < walk->count) {
-            __builtin_prefetch(picked_value(walk, column, k + VALUES_AHEAD));
-        }
-        mi_value_copy_bytes(copy + (size_t)k * size, picked_value(walk, column, k), size);
+        to->from[k] = picked_value(walk, column, k);
+    }
+    switch (size) {
+    case 4:
+        copy_each(to->copy, to->from, walk->count, 4);
+        break;
+    case 8:
+        copy_each(to->copy, to->from, walk->count, 8);
+        break;
+    case 12:
+        copy_each(to->copy, to->from, walk->count, 12);
+        break;
+    case 16:
+        copy_each(to->copy, to->from, walk->count, 16);
+        break;
+    default:
+        copy_each(to->copy, to->from, walk->count, size);
     }
 }
 
@@ -66,7 +89,7 @@ void mi_walk_gather(mi_walk *walk) {
         to->is_copy = !is_contiguous(walk, column);
         to->data = to->is_copy ? to->copy : picked_value(walk, column, 0);
         if (to->is_copy) {
-            copy_values(walk, column, to->copy);
+            copy_values(walk, column, to);
         }
     }
 }
@@ -105,15 +128,36 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
     }
 }
 
-static void settle_value(const mi_walk *walk, uint32_t number, uint32_t row) {
+// Brings values of `size` bytes back that were changed.
+static inline void settle_each(const mi_walk_column *column, uint32_t first, uint32_t end, uint32_t size) {
+    for (uint32_t row = first; row < end; row++) {
+        uint8_t *copy = column->copy + (size_t)row * size;
+        uint8_t *taken = column->taken + (size_t)row * size;
+        if (memcmp(copy, taken, size) != 0) {
+            memcpy(column->from[row], copy, size);
+            memcpy(taken, copy, size);
+        }
+    }
+}
+
+static void settle_rows(const mi_walk *walk, uint32_t number, uint32_t first, uint32_t end) {
     const mi_walk_column *column = &walk->columns[number];
-    const mi_query_column *about = &walk->query->columns[number];
-    const uint32_t size = about->type->info.size;
-    uint8_t *copy = column->copy + (size_t)row * size;
-    uint8_t *taken = column->taken + (size_t)row * size;
-    if (memcmp(copy, taken, size) != 0) {
-        mi_value_copy_bytes(picked_value(walk, about, row), copy, size);
-        mi_value_copy_bytes(taken, copy, size);
+    const uint32_t size = walk->query->columns[number].type->info.size;
+    switch (size) {
+    case 4:
+        settle_each(column, first, end, 4);
+        break;
+    case 8:
+        settle_each(column, first, end, 8);
+        break;
+    case 12:
+        settle_each(column, first, end, 12);
+        break;
+    case 16:
+        settle_each(column, first, end, 16);
+        break;
+    default:
+        settle_each(column, first, end, size);
     }
 }
 
@@ -123,9 +167,7 @@ void mi_walk_settle(mi_walk *walk, bool ends) {
         if (!column->is_taken) {
             continue;
         }
-        for (uint32_t row = 0; row < walk->count; row++) {
-            settle_value(walk, i, row);
-        }
+        settle_rows(walk, i, 0, walk->count);
         if (ends) {
             column->is_taken = false;
             walk->query->world->store.copied_count--;
@@ -151,7 +193,7 @@ void mi_world_settle(const mica_world *world, mica_entity entity, mica_component
         }
         for (uint32_t row = 0; row < walk->count; row++) {
             if (mica_entity_equal(walk->entities[row], entity)) {
-                settle_value(walk, column, row);
+                settle_rows(walk, column, row, row + 1);
                 break;
             }
         }

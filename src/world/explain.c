@@ -50,7 +50,7 @@ static void explain_entity(const mica_query *query, mica_entity entity, mi_text_
         return;
     }
     const mi_filter filter = mi_filter_make(query);
-    mi_text_add(out, "%s (%s)\n", mi_filter_passes(&filter, entity) ? "matches" : "does not match", query->text);
+    mi_text_add(out, "%s (%s)\n", mi_query_passes(query, entity) ? "matches" : "does not match", query->text);
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[query->by_name[i]];
         mi_text_add(out, "  %s %s: %s\n", use_words[term->use], component_name(query, term->component),

@@ -17,7 +17,8 @@ mi_filter mi_filter_make(const mica_query *query) {
     if (mi_store_hides_any(store) || query->disabled == MI_DISABLED_ONLY) {
         filter.tests |= MI_TEST_HIDDEN;
     }
-    if (query->toggles_active != 0) {
+    filter.toggles = mi_query_active_toggles(query);
+    if (filter.toggles != 0) {
         filter.tests |= MI_TEST_TOGGLES;
     }
     return filter;
@@ -27,9 +28,9 @@ mi_filter mi_filter_make(const mica_query *query) {
 static bool excludes(const mi_filter *filter, const uint64_t *mask, uint32_t word) {
     const mica_query *query = filter->query;
     uint64_t met = mask[word] & query->mask_none[word];
-    for (uint32_t i = 0; met != 0 && query->toggles_active != 0 && i < query->toggle_count; i++) {
+    for (uint32_t i = 0; met != 0 && filter->toggles != 0 && i < query->toggle_count; i++) {
         const mi_pool *pool = mi_store_find_pool(filter->store, query->terms[query->toggles[i]].component);
-        if ((query->toggles_active >> i & 1) != 0 && pool != NULL && pool->index / 64 == word) {
+        if ((filter->toggles >> i & 1) != 0 && pool != NULL && pool->index / 64 == word) {
             met &= ~(UINT64_C(1) << (pool->index % 64));
         }
     }
@@ -96,7 +97,7 @@ static bool clause_holds(const mi_filter *filter, mica_entity entity, uint8_t an
 bool mi_filter_toggles(const mi_filter *filter, mica_entity entity) {
     const mica_query *query = filter->query;
     for (uint32_t i = 0; i < query->toggle_count; i++) {
-        if ((query->toggles_active >> i & 1) == 0) {
+        if ((filter->toggles >> i & 1) == 0) {
             continue;
         }
         const mi_term *term = &query->terms[query->toggles[i]];
@@ -111,6 +112,10 @@ bool mi_filter_toggles(const mi_filter *filter, mica_entity entity) {
 }
 
 bool mi_query_passes(const mica_query *query, mica_entity entity) {
-    const mi_filter filter = mi_filter_make(query);
-    return mi_filter_passes(&filter, entity);
+    mi_filter filter = mi_filter_make(query);
+    const uint32_t location = mi_slots_location(&filter.store->slots, mica_entity_index(entity));
+    filter.tests &= ~MI_TEST_TABLE;
+    return (location == 0 ? !query->requires_table
+                          : mi_query_matches(query, mi_store_table_at(filter.store, location))) &&
+           mi_filter_passes(&filter, entity);
 }

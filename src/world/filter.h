@@ -16,10 +16,11 @@ typedef struct mi_filter {
     const mica_query *query;
     const mi_store *store;
     uint32_t tests;
+    uint64_t toggles;        // as mi_query_active_toggles
     const uint64_t *earlier; // pools, mask_word_count words of them, that a former part of the walk went through; NULL
 } mi_filter;
 
-// The filter of a query whose tables are up to date, for entities of any table.
+// The filter of a query for entities of any table. MI_TEST_TABLE needs the query to be up to date.
 mi_filter mi_filter_make(const mica_query *query);
 
 // Masks where disabled components or earlier pools have a say, clauses, toggles.
@@ -30,7 +31,7 @@ bool mi_filter_hidden(const mi_filter *filter, mica_entity entity);
 
 static inline bool mi_filter_pools(const mi_filter *filter, mica_entity entity) {
     const mica_query *query = filter->query;
-    if (MICA_UNLIKELY(query->toggles_active != 0 || filter->earlier != NULL)) {
+    if (MICA_UNLIKELY(filter->toggles != 0 || filter->earlier != NULL)) {
         return mi_filter_pools_slowly(filter, entity);
     }
     const uint64_t *mask = mi_store_mask(filter->store, entity);

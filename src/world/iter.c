@@ -37,6 +37,10 @@ mica_iter mica_query_begin(mica_query *query) {
 }
 
 static bool next_picked(mica_iter *iter) {
+    if (MICA_UNLIKELY(iter->query->open_count == 0)) { // a system left it open: it was closed with the system
+        iter->count = 0;
+        return false;
+    }
     const bool found = mi_walk_next(iter->walk);
     iter->count = (int32_t)iter->walk->count;
     iter->entities = iter->walk->entities;
@@ -275,6 +279,5 @@ int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t ca
 }
 
 bool mica_query_contains(mica_query *query, mica_entity entity) {
-    return mi_query_check(query, "mica_query_contains") == MICA_OK && mica_entity_alive(query->world, entity) &&
-           mi_query_passes(query, entity);
+    return query != NULL && mica_entity_alive(query->world, entity) && mi_query_passes(query, entity);
 }

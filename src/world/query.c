@@ -353,7 +353,7 @@ static bool excludes(const mica_query *query, const mi_table *table) {
     if (!mi_bits_meet(table->bits, table->bit_words, query->none_of, query->word_count)) {
         return false;
     }
-    if (query->toggles_active == 0) {
+    if (query->toggle_count == 0) {
         return true;
     }
     for (uint32_t i = 0; i < query->term_count; i++) {
@@ -384,8 +384,7 @@ bool mi_query_matches(const mica_query *query, const mi_table *table) {
     return true;
 }
 
-// Which of the query's toggles are disabled on somebody.
-static uint64_t active_toggles(const mica_query *query) {
+uint64_t mi_query_active_toggles(const mica_query *query) {
     uint64_t active = 0;
     for (uint32_t i = 0; i < query->toggle_count; i++) {
         const mica_component component = query->terms[query->toggles[i]].component;
@@ -396,7 +395,7 @@ static uint64_t active_toggles(const mica_query *query) {
 
 mica_result mi_query_update(mica_query *query, const char *call) {
     mi_store *store = &query->world->store;
-    const uint64_t active = query->toggle_count == 0 ? 0 : active_toggles(query);
+    const uint64_t active = mi_query_active_toggles(query);
     if (query->tables_dropped == store->tables_dropped && query->tables_made == store->tables_made &&
         query->toggles_active == active) {
         return MICA_OK;
@@ -426,7 +425,7 @@ mica_result mi_query_update(mica_query *query, const char *call) {
 const char *mi_query_validate(const mica_query *query) {
     const mi_store *store = &query->world->store;
     if (query->tables_dropped != store->tables_dropped || query->tables_made != store->tables_made ||
-        query->toggles_active != active_toggles(query)) {
+        query->toggles_active != mi_query_active_toggles(query)) {
         return NULL; // void: brought up to date before it is used
     }
     uint32_t next = 0;

@@ -115,7 +115,9 @@ size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity)
 bool mi_query_matches(const mica_query *query, const mi_table *table);
 // Grows when an element of a pool that the query names comes, goes or moves.
 uint64_t mi_query_structure(const mica_query *query);
-// Whether a living entity matches.
+// Which of the query's toggles are disabled on somebody, a bit each.
+uint64_t mi_query_active_toggles(const mica_query *query);
+// Whether a living entity matches; the query need not be up to date. Sets no error.
 bool mi_query_passes(const mica_query *query, mica_entity entity);
 void mi_query_free(mica_query *query);
 // The first thing that is wrong, or NULL.

@@ -12,6 +12,10 @@
 
 #define COPY_ALIGN 256u // no copied value is aligned to more
 
+// In pools of so many elements slots are asked for ahead of their turn, so many entities before.
+#define FETCHED_COUNT (1u << 15)
+#define SLOTS_AHEAD 16u
+
 static size_t align_copy(size_t size) {
     return (size + COPY_ALIGN - 1) & ~(size_t)(COPY_ALIGN - 1);
 }
@@ -83,6 +87,24 @@ static uint32_t source_of(const mica_query *query, const mi_pool *pool) {
         source++;
     }
     return source;
+}
+
+// Whether whoever is in the driver's pool and in those of all required sources is in all pools that the query requires,
+// and none are excluded: then finding places is test enough.
+static bool covers_pools(const mi_walk *walk, const mi_pool *driver) {
+    const mica_query *query = walk->query;
+    for (uint32_t i = 0; i < query->mask_word_count; i++) {
+        if (query->mask_none[i] != 0) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < query->required_count; i++) {
+        const uint32_t source = source_of(query, query->required[i]);
+        if (query->required[i] != driver && (!walk->wants_columns || source == query->source_count)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void drive_pool(mi_walk *walk, mi_pool *pool) {
@@ -168,6 +190,10 @@ static void choose_driver(mi_walk *walk) {
         drive_pool(walk, smallest);
     }
     use_runs(walk);
+    walk->covers = walk->clause == 0 && covers_pools(walk, walk->pool);
+    if (walk->covers) {
+        walk->tests &= ~MI_TEST_MASK;
+    }
 }
 
 // Opening and closing
@@ -185,9 +211,10 @@ static bool reserve_memory(mi_walk *walk) {
     const size_t place_size = align_copy(MI_WINDOW_SIZE * sizeof(uint32_t));
     const size_t mask_size = align_copy(query->mask_word_count * sizeof(uint64_t));
     size_t need = mask_size + query->source_count * place_size;
+    const size_t from_size = align_copy(MI_WINDOW_SIZE * sizeof(uint8_t *));
     for (uint32_t i = 0; i < query->column_count; i++) {
         need += query->columns[i].type->copies_rows
-                    ? 2 * align_copy((size_t)query->columns[i].type->info.size * MI_WINDOW_SIZE)
+                    ? from_size + 2 * align_copy((size_t)query->columns[i].type->info.size * MI_WINDOW_SIZE)
                     : 0;
     }
     if (need > walk->memory_size) {
@@ -209,9 +236,10 @@ static bool reserve_memory(mi_walk *walk) {
     for (uint32_t i = 0; i < query->column_count; i++) {
         const mi_type *type = query->columns[i].type;
         const size_t size = type->copies_rows ? align_copy((size_t)type->info.size * MI_WINDOW_SIZE) : 0;
-        walk->columns[i] = (mi_walk_column){.copy = at, .taken = at + size};
+        walk->columns[i] =
+            (mi_walk_column){.copy = at, .taken = at + size, .from = (uint8_t **)(void *)(at + 2 * size)};
         walk->must_follow |= !type->copies_rows;
-        at += 2 * size;
+        at += type->copies_rows ? 2 * size + from_size : 0;
     }
     if (mask_size > 0) {
         memset(walk->earlier, 0, mask_size);
@@ -252,6 +280,7 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns) {
     walk->wants_columns = wants_columns;
     walk->writes_runs = false;
     walk->reads_runs = false;
+    walk->covers = false;
     walk->filter = mi_filter_make(query);
     walk->tests = walk->filter.tests;
     walk->piece = (mi_piece){0};
@@ -473,7 +502,18 @@ static uint64_t pattern_of(const mi_walk *walk, mica_entity entity, const uint32
 
 // How many of the first `limit` handles are the same.
 static uint32_t match_entities(const mica_entity *a, const mica_entity *b, uint32_t limit) {
+    enum { STEP = 8 };
     uint32_t count = 0;
+    while (count + STEP <= limit) {
+        mica_entity_bits difference = 0;
+        for (uint32_t i = 0; i < STEP; i++) {
+            difference |= a[count + i].bits ^ b[count + i].bits;
+        }
+        if (difference != 0) {
+            break;
+        }
+        count += STEP;
+    }
     while (count < limit && a[count].bits == b[count].bits) {
         count++;
     }
@@ -536,6 +576,9 @@ static uint32_t find_run(mi_walk *walk) {
         const uint32_t place = locate(walk, i, entities[0]);
         const bool is_there = query->sources[i].pool != NULL ? place != MI_POSITION_NONE : place != 0;
         walk->first_places[i] = place;
+        if (!is_there && !query->sources[i].is_optional) {
+            return 0; // places are test enough
+        }
         has_gaps |= !is_there;
         limit = is_there ? match_source(walk, i, place, entities, limit) : limit;
     }
@@ -594,36 +637,94 @@ static void note_run(mi_walk *walk, uint32_t first, uint32_t count) {
 
 // Windows
 
-// Takes the next entities of the piece as the window.
-static void fill_window(mi_walk *walk) {
-    const mica_query *query = walk->query;
-    mi_piece *piece = &walk->piece;
-    const uint32_t rest = piece->count - piece->at;
-    const uint32_t size = rest < MI_WINDOW_SIZE ? rest : MI_WINDOW_SIZE;
-    const mica_entity *entities = piece->entities + piece->at;
+// Takes those into the window that pass.
+static void filter_window(mi_walk *walk, uint32_t size) {
     uint32_t count = 0;
+    if (walk->filter.tests == 0) {
+        for (uint32_t i = 0; i < size; i++) {
+            walk->left[i] = (uint16_t)i;
+        }
+        walk->left_count = size;
+        return;
+    }
     for (uint32_t i = 0; i < size; i++) {
         walk->left[count] = (uint16_t)i;
-        count += mi_filter_passes(&walk->filter, entities[i]);
+        count += mi_filter_passes(&walk->filter, walk->window[i]);
     }
-    walk->window = entities;
-    walk->window_start = piece->start + piece->at;
     walk->left_count = count;
-    piece->at += size;
-    for (uint32_t i = 0; walk->wants_columns && i < query->source_count; i++) {
-        uint32_t *places = walk->places[i];
-        for (uint32_t k = 0; k < count; k++) {
-            const uint32_t number = walk->left[k];
-            places[number] = i == walk->driver_source ? walk->window_start + number : locate(walk, i, entities[number]);
+}
+
+// Finds the places of those left in a pool. Who is not in it though it must be drops out.
+static void place_in_pool(mi_walk *walk, const mi_pool *pool, uint32_t *places, bool is_optional) {
+    const mica_entity *entities = walk->window;
+    const bool fetches = pool->count >= FETCHED_COUNT;
+    const uint32_t count = walk->left_count;
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        if (fetches && k + SLOTS_AHEAD < count) {
+            mi_pool_fetch_slot(pool, entities[walk->left[k + SLOTS_AHEAD]]);
+        }
+        const uint16_t number = walk->left[k];
+        const uint32_t place = mi_pool_find(pool, entities[number]);
+        places[number] = place;
+        walk->left[kept] = number;
+        kept += is_optional | (place != MI_POSITION_NONE);
+    }
+    walk->left_count = kept;
+}
+
+static void place_in_rows(const mi_walk *walk, uint32_t *places) {
+    const mi_slots *slots = &walk->filter.store->slots;
+    for (uint32_t k = 0; k < walk->left_count; k++) {
+        const uint16_t number = walk->left[k];
+        places[number] = mi_slots_location(slots, mica_entity_index(walk->window[number]));
+    }
+}
+
+static void find_places(mi_walk *walk) {
+    const mica_query *query = walk->query;
+    for (uint32_t i = 0; i < query->source_count; i++) {
+        if (i != walk->driver_source && query->sources[i].pool != NULL) {
+            place_in_pool(walk, query->sources[i].pool, walk->places[i], query->sources[i].is_optional);
         }
     }
-    for (uint32_t k = 0; walk->wants_columns && query->optional_count > 0 && k < count; k++) {
+    for (uint32_t i = 0; i < query->source_count; i++) {
+        if (i == walk->driver_source) {
+            for (uint32_t k = 0; k < walk->left_count; k++) {
+                walk->places[i][walk->left[k]] = walk->window_start + walk->left[k];
+            }
+        } else if (query->sources[i].pool == NULL) {
+            place_in_rows(walk, walk->places[i]);
+        }
+    }
+}
+
+static void find_patterns(mi_walk *walk) {
+    const mica_query *query = walk->query;
+    for (uint32_t k = 0; k < walk->left_count; k++) {
         uint32_t places[MICA_QUERY_TERM_MAX];
         const uint32_t number = walk->left[k];
         for (uint32_t i = 0; i < query->source_count; i++) {
             places[i] = walk->places[i][number];
         }
-        walk->patterns[number] = pattern_of(walk, entities[number], places);
+        walk->patterns[number] = pattern_of(walk, walk->window[number], places);
+    }
+}
+
+// Takes the next entities of the piece as the window.
+static void fill_window(mi_walk *walk) {
+    mi_piece *piece = &walk->piece;
+    const uint32_t rest = piece->count - piece->at;
+    const uint32_t size = rest < MI_WINDOW_SIZE ? rest : MI_WINDOW_SIZE;
+    walk->window = piece->entities + piece->at;
+    walk->window_start = piece->start + piece->at;
+    piece->at += size;
+    filter_window(walk, size);
+    if (walk->wants_columns) {
+        find_places(walk);
+        if (walk->query->optional_count > 0) {
+            find_patterns(walk);
+        }
     }
 }
 

@@ -29,6 +29,7 @@ typedef struct mi_walk_column {
     uint8_t *data;  // NULL: not there
     uint8_t *copy;  // room for MI_WINDOW_SIZE values
     uint8_t *taken; // as much: what the copies were when they were asked for to be written
+    uint8_t **from; // by number in the span: where each is a copy from
     bool is_copy;
     bool is_taken;
 } mi_walk_column;
@@ -40,6 +41,7 @@ typedef struct mi_walk {
     bool writes_runs; // into the query
     bool reads_runs;
     bool must_follow; // a column's values are never copied
+    bool covers;      // places alone tell whether an entity is in the pools that it must be in
     mi_filter filter;
     uint32_t tests; // of the whole walk; those of the filter are a piece's
     mi_driver driver;
