@@ -113,9 +113,9 @@ static bool take_word(reader *r, const char *word) {
 
 static bool take_use(reader *r, mica_term *term) {
     static const char *const words[] = {[MICA_USE_READ] = "read", [MICA_USE_WRITE] = "write", [MICA_USE_WITH] = "with"};
-    for (uint8_t use = MICA_USE_READ; use <= MICA_USE_WITH; use++) {
+    for (int use = MICA_USE_READ; use <= MICA_USE_WITH; use++) {
         if (take_word(r, words[use])) {
-            term->use = use;
+            term->use = (uint8_t)use;
             return true;
         }
     }
