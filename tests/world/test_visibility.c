@@ -417,65 +417,7 @@ static void children_of_the_killed_move_up_and_killed_ones_end_in_their_turn(voi
     watched_end(&w);
 }
 
-// Recording
-
-static void recorded_marks_are_set_when_the_buffer_is_applied(void **state) {
-    (void)state;
-    watched_world w;
-    watched_begin(&w);
-    const mica_entity disabled = mica_spawn(w.world, mica_value_of(Health, {1}));
-    const mica_entity enabled = mica_spawn(w.world, mica_value_of(Health, {1}));
-    const mica_entity killed = mica_spawn(w.world, mica_value_of(Health, {2}));
-    const mica_entity toggled = spawn_toggles(w.world, 3);
-    assert_int_equal(mica_disable(w.world, enabled), MICA_OK);
-    assert_int_equal(mica_disable_component(w.world, toggled, Noisy), MICA_OK);
-    mica_commands *commands = mica_commands_create(w.world);
-    assert_int_equal(mica_disable(commands, disabled), MICA_OK);
-    assert_int_equal(mica_enable(commands, enabled), MICA_OK);
-    assert_int_equal(mica_kill(commands, killed), MICA_OK);
-    assert_int_equal(mica_disable_component(commands, toggled, Shield), MICA_OK);
-    assert_int_equal(mica_disable_component(commands, toggled, Glow), MICA_OK);
-    assert_int_equal(mica_enable_component(commands, toggled, Noisy), MICA_OK);
-    assert_int_equal(mica_commands_count(commands), 6);
-    assert_true(mica_is_enabled(w.world, disabled));
-    assert_false(mica_is_killed(w.world, killed));
-    assert_true(mica_is_component_enabled(w.world, toggled, Shield));
-    assert_int_equal(mica_commands_apply(commands), MICA_OK);
-    assert_false(mica_is_enabled(w.world, disabled));
-    assert_true(mica_is_enabled(w.world, enabled));
-    assert_true(mica_is_killed(w.world, killed));
-    assert_false(mica_is_component_enabled(w.world, toggled, Shield));
-    assert_false(mica_is_component_enabled(w.world, toggled, Glow));
-    assert_true(mica_is_component_enabled(w.world, toggled, Noisy));
-    assert_valid(w.world);
-    assert_int_equal(mica_refresh(commands), MICA_OK);
-    assert_int_equal(mica_commands_apply(commands), MICA_OK);
-    assert_false(mica_alive(w.world, killed));
-    assert_int_equal(mica_commands_statistics(commands).skipped_count, 0);
-    mica_commands_destroy(commands);
-    watched_end(&w);
-}
-
-static void recorded_marks_of_what_is_gone_are_skipped_and_counted(void **state) {
-    (void)state;
-    watched_world w;
-    watched_begin(&w);
-    const mica_entity gone = spawn_toggles(w.world, 1);
-    const mica_entity bare = mica_create(w.world);
-    mica_commands *commands = mica_commands_create(w.world);
-    assert_int_equal(mica_destroy(commands, gone), MICA_OK);
-    assert_int_equal(mica_disable(commands, gone), MICA_OK);
-    assert_int_equal(mica_disable_component(commands, gone, Shield), MICA_OK);
-    assert_int_equal(mica_kill(commands, gone), MICA_OK);
-    assert_int_equal(mica_disable_component(commands, bare, Shield), MICA_OK); // it has none
-    assert_int_equal(mica_disable(commands, bare), MICA_OK);
-    assert_int_equal(mica_commands_apply(commands), MICA_OK);
-    assert_int_equal(mica_commands_statistics(commands).skipped_count, 4);
-    assert_false(mica_is_enabled(w.world, bare));
-    assert_valid(w.world);
-    mica_commands_destroy(commands);
-    watched_end(&w);
-}
+// Recording; more of it is in test_commands_visibility.c
 
 static void recorded_marks_stand_in_the_order_of_recording(void **state) {
     (void)state;
@@ -529,27 +471,6 @@ static void what_a_buffer_makes_can_be_marked_in_it(void **state) {
     assert_false(mica_is_enabled(w.world, mica_commands_resolve(commands, copy)));
     assert_false(mica_is_component_enabled(w.world, mica_commands_resolve(commands, copy), Shield));
     assert_true(mica_is_killed(w.world, mica_commands_resolve(commands, killed)));
-    assert_valid(w.world);
-    mica_commands_destroy(commands);
-    watched_end(&w);
-}
-
-static void a_recorded_refresh_ends_those_who_were_killed_before_it(void **state) {
-    (void)state;
-    watched_world w;
-    watched_begin(&w);
-    const mica_entity before = mica_spawn(w.world, mica_value_of(Health, {1}));
-    const mica_entity after = mica_spawn(w.world, mica_value_of(Health, {2}));
-    mica_commands *commands = mica_commands_create(w.world);
-    assert_int_equal(mica_kill(commands, before), MICA_OK);
-    assert_int_equal(mica_refresh(commands), MICA_OK);
-    assert_int_equal(mica_set(commands, before, Health, {3}), MICA_OK); // too late
-    assert_int_equal(mica_kill(commands, after), MICA_OK);
-    assert_int_equal(mica_commands_apply(commands), MICA_OK);
-    assert_int_equal(mica_commands_statistics(commands).skipped_count, 1);
-    assert_false(mica_alive(w.world, before));
-    assert_true(mica_is_killed(w.world, after));
-    assert_int_equal(mica_refresh(w.world), 1);
     assert_valid(w.world);
     mica_commands_destroy(commands);
     watched_end(&w);
@@ -624,11 +545,8 @@ int main(void) {
         cmocka_unit_test(killed_ones_of_every_page_end),
         cmocka_unit_test(a_refresh_needs_no_memory),
         cmocka_unit_test(children_of_the_killed_move_up_and_killed_ones_end_in_their_turn),
-        cmocka_unit_test(recorded_marks_are_set_when_the_buffer_is_applied),
-        cmocka_unit_test(recorded_marks_of_what_is_gone_are_skipped_and_counted),
         cmocka_unit_test(recorded_marks_stand_in_the_order_of_recording),
         cmocka_unit_test(what_a_buffer_makes_can_be_marked_in_it),
-        cmocka_unit_test(a_recorded_refresh_ends_those_who_were_killed_before_it),
         cmocka_unit_test(a_component_disabled_in_a_system_is_absent_after_the_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
