@@ -62,10 +62,10 @@ typedef struct mi_store {
     mi_marks killed;
     MI_ARRAY(mi_marks) toggled; // by component id: entities on which it is disabled
     uint32_t toggle_count;      // members of all of those
-    uint64_t mark_changes;      // grows when any of these marks comes or goes: what is cached of who is left out is void
-    uint64_t version;           // stamp of the next change
-    mica_result failure;        // why the last function failed
-    const char *limit;          // what there is no more of, if that is MICA_LIMIT
+    uint64_t mark_changes; // grows when any of these marks comes or goes: what is cached of who is left out is void
+    uint64_t version;      // stamp of the next change
+    mica_result failure;   // why the last function failed
+    const char *limit;     // what there is no more of, if that is MICA_LIMIT
 } mi_store;
 
 bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema);
