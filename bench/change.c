@@ -1,9 +1,11 @@
-// Adding one component of 4 bytes to every entity of a world, then removing it; an operation is one add or one remove.
+// Adding one component of 4 bytes, or a tag, to every entity of a world, then removing it; an operation is one add or
+// one remove. The entities have a position and a velocity in a table.
 //
 // In the random rows adding and removing follow different permutations; after one, the other would find its rows in
 // order.
 #include "crowd.h"
 #include "limit_archetype.h"
+#include "limit_pool.h"
 #include "rows.h"
 
 static void *random_set_up(int64_t n) {
@@ -68,9 +70,106 @@ static const bench_side at_random = {
     .tear_down = bench_crowd_tear_down,
 };
 
+// In pools.
+
+static uint64_t pool_add_all(const bench_crowd *crowd) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        count += mica_add_value(crowd->world, crowd->entities[i], PoolData, {i}) == MICA_OK;
+    }
+    return count;
+}
+
+static uint64_t pool_remove_all(const bench_crowd *crowd) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        count += mica_remove(crowd->world, crowd->entities_too[i], PoolData) == MICA_OK;
+    }
+    return count;
+}
+
+static void pool_run(void *context) {
+    bench_crowd *crowd = context;
+    crowd->result = pool_add_all(crowd) + pool_remove_all(crowd);
+}
+
+// In stored order: removing leaves another one behind than adding found.
+static uint64_t pool_check(void *context) {
+    const bench_crowd *crowd = context;
+    uint64_t checksum = crowd->result + pool_add_all(crowd);
+    const mica_pool_view view = mica_pool_read(crowd->world, mica_register(crowd->world, PoolData));
+    for (int32_t i = 0; i < view.count; i++) {
+        const PoolData *data = mica_pool_at(&view, i);
+        checksum = bench_mix(checksum, data->value);
+    }
+    return checksum + pool_remove_all(crowd);
+}
+
+static uint64_t tag_add_all(const bench_crowd *crowd) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        count += mica_add(crowd->world, crowd->entities[i], PoolMark) == MICA_OK;
+    }
+    return count;
+}
+
+static uint64_t tag_remove_all(const bench_crowd *crowd) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        count += mica_remove(crowd->world, crowd->entities_too[i], PoolMark) == MICA_OK;
+    }
+    return count;
+}
+
+static void tag_run(void *context) {
+    bench_crowd *crowd = context;
+    crowd->result = tag_add_all(crowd) + tag_remove_all(crowd);
+}
+
+static uint64_t tag_check(void *context) {
+    const bench_crowd *crowd = context;
+    uint64_t checksum = crowd->result + tag_add_all(crowd);
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        checksum = bench_mix(checksum, mica_has(crowd->world, crowd->entities[i], PoolMark));
+    }
+    return checksum + tag_remove_all(crowd);
+}
+
+static const bench_side pool_in_order = {
+    .set_up = bench_crowd_set_up,
+    .run = pool_run,
+    .check = pool_check,
+    .tear_down = bench_crowd_tear_down,
+};
+
+static const bench_side pool_at_random = {
+    .set_up = random_set_up,
+    .run = pool_run,
+    .check = pool_check,
+    .tear_down = bench_crowd_tear_down,
+};
+
+static const bench_side tag_in_order = {
+    .set_up = bench_crowd_set_up,
+    .run = tag_run,
+    .check = tag_check,
+    .tear_down = bench_crowd_tear_down,
+};
+
+static const bench_side tag_at_random = {
+    .set_up = random_set_up,
+    .run = tag_run,
+    .check = tag_check,
+    .tear_down = bench_crowd_tear_down,
+};
+
 static const bench_row rows[] = {
     {"change/table/order", "main", 1000000, "ns/change", 2000000, &in_order, &limit_change_order},
     {"change/table/random", "main", 1000000, "ns/change", 2000000, &at_random, &limit_change_random},
+    {"change/pool/order", "main", 1000000, "ns/change", 2000000, &pool_in_order, &limit_pool_change_order},
+    {"change/pool/order", "tag", 1000000, "ns/change", 2000000, &tag_in_order, &limit_pool_tag_order},
+    {"change/pool/random", "main", 1000000, "ns/change", 2000000, &pool_at_random, &limit_pool_change_random},
+    {"change/pool/random", "tag", 1000000, "ns/change", 2000000, &tag_at_random, &limit_pool_tag_random},
 };
 
 const bench_family bench_change = {rows, (int32_t)(sizeof rows / sizeof *rows)};

@@ -139,7 +139,7 @@ static void visit_measure(void *context, const bench_row *row) {
         fprintf(measuring->command->err, "%s, %s, n = %lld: %s\n", row->name, row->variant, (long long)row->n,
                 status_text(result.status));
         measuring->failed = true;
-    } else if (result.kept < measuring->session.kept_least) {
+    } else if (row->mica->weigh == NULL && result.kept < measuring->session.kept_least) {
         fprintf(measuring->command->err, "%s, %s, n = %lld: only %d samples were taken at the machine's usual speed\n",
                 row->name, row->variant, (long long)row->n, (int)result.kept);
     }

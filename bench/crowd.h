@@ -1,4 +1,5 @@
-// Mica's side of what most workloads start from: a world of n entities that have a position and a velocity.
+// Mica's side of what most workloads start from: a world of n entities that have a position and a velocity, in tables
+// or in pools.
 #pragma once
 
 #include "workload.h"
@@ -18,6 +19,10 @@ typedef struct bench_crowd {
 /// memory.
 bench_crowd *bench_crowd_make(int64_t n);
 
+/// A crowd whose entities have both components in pools, filled in the order of a permutation each: by its seed, or in
+/// order of creation for 0. `query` names those components. NULL: out of memory.
+bench_crowd *bench_crowd_make_in_pools(int64_t n, uint64_t position_seed, uint64_t velocity_seed);
+
 /// `bench_crowd_make` as a side's set-up.
 void *bench_crowd_set_up(int64_t n);
 
@@ -27,6 +32,9 @@ void bench_crowd_tear_down(void *context);
 /// Ends the world and makes another with the same entities, which stand in `entities` in the order that `order` says.
 /// When memory is lacking, the crowd is left without entities, and its checks fail.
 void bench_crowd_renew(bench_crowd *crowd);
+
+/// A checksum of the positions in pools, in order of creation; entities without one are passed over.
+uint64_t bench_crowd_check_in_pools(const bench_crowd *crowd);
 
 /// Makes `order` a random permutation and puts the entities into `entities`, one of the crowd's lists, in that order.
 void bench_crowd_arrange(bench_crowd *crowd, mica_entity *entities, uint64_t seed);

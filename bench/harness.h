@@ -17,6 +17,9 @@ typedef struct bench_side {
     uint64_t (*check)(void *state);
     /// Frees the state.
     void (*tear_down)(void *state);
+    /// For rows about memory: the bytes that the state holds once it is made. Such sides have no `prepare`, `run` and
+    /// `check`; nothing is timed, and there is one sample.
+    uint64_t (*weigh)(void *state);
 } bench_side;
 
 /// A line of the table: one workload, in one variant, at one size.
@@ -46,7 +49,7 @@ typedef enum bench_status {
 
 typedef struct bench_result {
     bench_status status;
-    double mica;  ///< Median, in nanoseconds an operation.
+    double mica;  ///< Median, in nanoseconds an operation; or bytes.
     double limit; ///< The same; 0 without a limit.
     double ratio; ///< Of the medians; 0 without a limit.
     /// Interquartile range of the ratios of the pairs; without a limit, of the samples divided by their median.

@@ -9,6 +9,7 @@
 // All memory is in pages of 4 KiB.
 #include "limit_archetype.h"
 
+#include "limit_entity.h"
 #include "machine.h"
 #include "workload.h"
 
@@ -16,23 +17,16 @@
 
 static const uint32_t WITH_DATA = 0x80000000u;
 
-typedef struct limit_entity {
-    uint32_t index;
-    uint32_t generation;
-} limit_entity;
-
-typedef struct limit_slot {
-    uint32_t generation;
-    uint32_t row; // of a free slot: the next free slot, 0 at the end
-} limit_slot;
-
 typedef struct limit_table {
     limit_entity *entities;
     Position *positions;
     Velocity *velocities;
     Data *data;
     uint32_t count;
+    uint32_t mask; // of components
 } limit_table;
+
+enum { HAS_POSITION = 1, HAS_VELOCITY = 2, HAS_DATA = 4 };
 
 typedef struct limit_world {
     limit_slot *slots; // slot 0 is never used
@@ -86,6 +80,8 @@ static bool world_make(limit_world *world, uint32_t capacity) {
     world->slots = allocate(capacity + 1, sizeof *world->slots);
     const bool plain = table_make(&world->plain, capacity);
     const bool with_data = table_make(&world->with_data, capacity);
+    world->plain.mask = HAS_POSITION | HAS_VELOCITY;
+    world->with_data.mask = HAS_POSITION | HAS_VELOCITY | HAS_DATA;
     return world->slots != NULL && plain && with_data;
 }
 
@@ -629,6 +625,41 @@ static uint64_t get_random_check(void *context) {
 const bench_side limit_get_random = {
     .set_up = get_random_set_up,
     .run = get_random_run,
+    .check = get_random_check,
+    .tear_down = state_free,
+};
+
+// Asking. Every second entity has the component; the answer is read from the table, as if there were more than two.
+
+static void *has_random_set_up(int64_t n) {
+    limit_state *state = filled_make(n);
+    if (state != NULL) {
+        for (uint32_t i = 0; i < state->n; i += 2) {
+            data_add(&state->world, state->entities[i], (Data){i});
+        }
+        bench_shuffle(state->order, state->n, BENCH_SEED_FIRST);
+        // What stood in order of creation so far is arranged by way of the second list.
+        entities_arrange(state->entities, state->order, state->entities_too, state->n);
+    }
+    return state;
+}
+
+static void has_random_run(void *context) {
+    limit_state *state = context;
+    const limit_slot *slots = state->world.slots;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < state->n; i++) {
+        const limit_entity entity = state->entities[i];
+        const limit_slot slot = slots[entity.index];
+        const limit_table *table = (slot.row & WITH_DATA) != 0 ? &state->world.with_data : &state->world.plain;
+        count += (slot.generation == entity.generation) & ((table->mask & HAS_DATA) != 0);
+    }
+    state->result = count;
+}
+
+const bench_side limit_has_random = {
+    .set_up = has_random_set_up,
+    .run = has_random_run,
     .check = get_random_check,
     .tear_down = state_free,
 };

@@ -2,8 +2,8 @@
 //
 // The loops themselves are those of workload.h, which Mica's side runs too, so that a difference in how the compiler
 // treats a loop cannot come from how it is written. The two columns of the movement loop are in pages of 2 MiB, as
-// Mica's large chunks are: what is compared is the walk, not the page size. The arrays of the fragmented walk are
-// allocated one by one, each with its own length.
+// Mica's large chunks and pools are: what is compared is the walk, not the page size. The arrays of the fragmented walk
+// are allocated one by one, each with its own length.
 #include "limit_walk.h"
 
 #include "machine.h"
@@ -24,23 +24,32 @@ static void columns_free(void *context) {
     free(columns);
 }
 
-static void *columns_make(int64_t n) {
+// The columns of `count` entities of a world, every `step`th one.
+static void *columns_make(int64_t count, uint32_t step) {
     limit_columns *columns = calloc(1, sizeof *columns);
     if (columns == NULL) {
         return NULL;
     }
-    columns->count = (int32_t)n;
-    columns->positions = bench_pages_allocate((size_t)n, sizeof *columns->positions, BENCH_PAGES_2_MIB);
-    columns->velocities = bench_pages_allocate((size_t)n, sizeof *columns->velocities, BENCH_PAGES_2_MIB);
+    columns->count = (int32_t)count;
+    columns->positions = bench_pages_allocate((size_t)count, sizeof *columns->positions, BENCH_PAGES_2_MIB);
+    columns->velocities = bench_pages_allocate((size_t)count, sizeof *columns->velocities, BENCH_PAGES_2_MIB);
     if (columns->positions == NULL || columns->velocities == NULL) {
         columns_free(columns);
         return NULL;
     }
     for (int32_t i = 0; i < columns->count; i++) {
-        columns->positions[i] = bench_position((uint32_t)i);
-        columns->velocities[i] = bench_velocity((uint32_t)i);
+        columns->positions[i] = bench_position((uint32_t)i * step);
+        columns->velocities[i] = bench_velocity((uint32_t)i * step);
     }
     return columns;
+}
+
+static void *all_columns_make(int64_t n) {
+    return columns_make(n, 1);
+}
+
+static void *half_columns_make(int64_t n) {
+    return columns_make(n / 2, 2);
 }
 
 static void columns_run(void *context) {
@@ -58,7 +67,14 @@ static uint64_t columns_check(void *context) {
 }
 
 const bench_side limit_walk_two = {
-    .set_up = columns_make,
+    .set_up = all_columns_make,
+    .run = columns_run,
+    .check = columns_check,
+    .tear_down = columns_free,
+};
+
+const bench_side limit_walk_half = {
+    .set_up = half_columns_make,
     .run = columns_run,
     .check = columns_check,
     .tear_down = columns_free,

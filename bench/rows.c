@@ -2,7 +2,8 @@
 #include "rows.h"
 
 const bench_family *const bench_families[] = {
-    &bench_create, &bench_destroy, &bench_change, &bench_commands, &bench_get, &bench_walk, &bench_tree,
+    &bench_create, &bench_destroy, &bench_destroy_pools, &bench_clear, &bench_change, &bench_commands,
+    &bench_get,    &bench_walk,    &bench_walk_pools,    &bench_tree,  &bench_memory,
 };
 
 const int32_t bench_family_count = (int32_t)(sizeof bench_families / sizeof bench_families[0]);

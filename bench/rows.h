@@ -11,11 +11,15 @@ typedef struct bench_family {
 
 extern const bench_family bench_create;
 extern const bench_family bench_destroy;
+extern const bench_family bench_destroy_pools;
+extern const bench_family bench_clear;
 extern const bench_family bench_change;
 extern const bench_family bench_commands;
 extern const bench_family bench_get;
 extern const bench_family bench_walk;
+extern const bench_family bench_walk_pools;
 extern const bench_family bench_tree;
+extern const bench_family bench_memory;
 
 /// All families, in the order in which they run.
 extern const bench_family *const bench_families[];

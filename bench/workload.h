@@ -10,6 +10,12 @@ MICA_STRUCT(Position, { float x, y, z; });
 MICA_STRUCT(Velocity, { float x, y, z; });
 MICA_STRUCT(Data, { uint32_t value; });
 
+// The same in pools.
+MICA_NAMED_WITH(PoolPosition, Position, (.storage = MICA_POOL));
+MICA_NAMED_WITH(PoolVelocity, Velocity, (.storage = MICA_POOL));
+MICA_NAMED_WITH(PoolData, Data, (.storage = MICA_POOL));
+MICA_TAG_WITH(PoolMark, (.storage = MICA_POOL));
+
 static const float bench_delta_seconds = 1.0f / 60;
 
 enum { BENCH_SEED_FIRST = 1, BENCH_SEED_SECOND = 2 };

@@ -360,6 +360,28 @@ static void a_row_without_a_limit_is_measured_alone(void **context) {
     assert_near(result.limit, 0);
 }
 
+static uint64_t counter_weigh(void *state) {
+    return state == &counters[0] ? 300 : 200;
+}
+
+static void sides_that_are_weighed_are_not_run(void **context) {
+    (void)context;
+    bench_session session = fake_session(1000, steady, 1);
+    bench_side heavy = {.set_up = first_set_up, .tear_down = counter_tear_down, .weigh = counter_weigh};
+    bench_side light = {.set_up = second_set_up, .tear_down = counter_tear_down, .weigh = counter_weigh};
+    const bench_row row = row_of(&heavy, &light);
+    const bench_result result = bench_measure(&session, &row);
+    assert_int_equal(result.status, BENCH_DONE);
+    assert_near(result.mica, 30);
+    assert_near(result.limit, 20);
+    assert_near(result.ratio, 1.5);
+    assert_int_equal(result.kept, 1);
+    assert_false(counters[0].exists);
+    assert_false(counters[1].exists);
+    const bench_row alone = row_of(&heavy, NULL);
+    assert_near(bench_measure(&session, &alone).limit, 0);
+}
+
 static void a_failed_set_up_frees_the_side_that_was_made(void **context) {
     (void)context;
     bench_session session = fake_session(1000, steady, 1);
@@ -431,6 +453,7 @@ int main(void) {
         cmocka_unit_test(disagreement_about_the_first_run_is_a_failed_check),
         cmocka_unit_test(disagreement_about_the_last_run_is_a_failed_check),
         cmocka_unit_test(a_row_without_a_limit_is_measured_alone),
+        cmocka_unit_test(sides_that_are_weighed_are_not_run),
         cmocka_unit_test(a_failed_set_up_frees_the_side_that_was_made),
         cmocka_unit_test(a_shuffle_is_a_permutation_that_its_seed_decides),
         cmocka_unit_test(pages_are_zeroed_and_refused_when_their_size_overflows),

@@ -52,14 +52,49 @@ static void the_two_sides_of_every_row_agree_after_each_run(void **context) {
 static void a_check_tells_a_run_more_from_a_run_less(void **context) {
     (void)context;
     // Walks change what they visit, so one more run must show.
-    for (int32_t k = 0; k < bench_walk.count; k++) {
-        const bench_row *row = &bench_walk.rows[k];
-        void *state = row->mica->set_up(SMALL);
+    const bench_family *const walks[] = {&bench_walk, &bench_walk_pools};
+    for (size_t i = 0; i < sizeof walks / sizeof walks[0]; i++) {
+        for (int32_t k = 0; k < walks[i]->count; k++) {
+            const bench_row *row = &walks[i]->rows[k];
+            void *state = row->mica->set_up(SMALL);
+            assert_non_null(state);
+            const uint64_t before = row->mica->check(state);
+            run_once(row->mica, state);
+            assert_int_not_equal(row->mica->check(state), before);
+            row->mica->tear_down(state);
+        }
+    }
+}
+
+static void clearing_leaves_nobody(void **context) {
+    (void)context;
+    for (int32_t k = 0; k < bench_clear.count; k++) {
+        const bench_side *side = bench_clear.rows[k].mica;
+        void *state = side->set_up(SMALL);
         assert_non_null(state);
-        const uint64_t before = row->mica->check(state);
-        run_once(row->mica, state);
-        assert_int_not_equal(row->mica->check(state), before);
-        row->mica->tear_down(state);
+        side->prepare(state);
+        const uint64_t full = side->check(state);
+        side->run(state);
+        const uint64_t empty = side->check(state);
+        assert_int_not_equal(full, empty);
+        run_once(side, state);
+        assert_int_equal(side->check(state), empty);
+        side->tear_down(state);
+    }
+}
+
+static void worlds_that_are_weighed_hold_what_was_put_in(void **context) {
+    (void)context;
+    for (int32_t k = 0; k < bench_memory.count; k++) {
+        const bench_row *row = &bench_memory.rows[k];
+        void *nobody = row->mica->set_up(0);
+        void *many = row->mica->set_up(100000);
+        assert_non_null(nobody);
+        assert_non_null(many);
+        // Eight bytes an entity are its slot.
+        assert_true(row->mica->weigh(many) >= row->mica->weigh(nobody) + 800000);
+        row->mica->tear_down(nobody);
+        row->mica->tear_down(many);
     }
 }
 
@@ -96,6 +131,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_two_sides_of_every_row_agree_after_each_run),
         cmocka_unit_test(a_check_tells_a_run_more_from_a_run_less),
+        cmocka_unit_test(clearing_leaves_nobody),
+        cmocka_unit_test(worlds_that_are_weighed_hold_what_was_put_in),
         cmocka_unit_test(no_two_rows_have_the_same_name_variant_and_size),
         cmocka_unit_test(every_name_has_a_main_variant),
     };
