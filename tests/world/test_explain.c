@@ -23,13 +23,13 @@ static void explain_says_why_an_entity_matches_or_not(void **state) {
     (void)state;
     watched_world w;
     watched_begin(&w);
-    const mica_entity entity = mica_spawn(w.world, mica_tag(Health), mica_tag(Frozen));
-    mica_query *query = mica_query_of(w.world, mica_read(Health), mica_without(Frozen), mica_read_optional(Position));
+    const mica_entity entity = mica_spawn(w.world, mica_tag(Ground), mica_tag(Frozen));
+    mica_query *query = mica_query_of(w.world, mica_read(Ground), mica_without(Frozen), mica_read_optional(Position));
     char text[512];
     const size_t length = mica_query_explain(query, entity, text, sizeof(text));
     assert_int_equal(length, strlen(text));
     assert_non_null(strstr(text, "does not match"));
-    assert_non_null(strstr(text, "read Health: holds"));
+    assert_non_null(strstr(text, "read Ground: holds"));
     assert_non_null(strstr(text, "without Frozen: fails: it is there"));
     assert_non_null(strstr(text, "optional read Position: is not there, which is allowed"));
     mica_remove(w.world, entity, Frozen);
@@ -39,7 +39,7 @@ static void explain_says_why_an_entity_matches_or_not(void **state) {
     assert_true(mica_query_explain(query, entity, cut, sizeof(cut)) > sizeof(cut));
     assert_int_equal(strlen(cut), 9);
     mica_query_explain(query, MICA_NULL, text, sizeof(text));
-    assert_non_null(strstr(text, "1 row: Health"));
+    assert_non_null(strstr(text, "1 row: Ground"));
     mica_destroy(w.world, entity);
     mica_query_explain(query, entity, text, sizeof(text));
     assert_non_null(strstr(text, "not alive"));
