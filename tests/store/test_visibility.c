@@ -325,6 +325,28 @@ static void marks_without_memory_change_nothing(void **state) {
     end(&f);
 }
 
+static void marks_count_how_often_they_change(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    const mica_entity entity = add_row(&f, f.table);
+    uint64_t changes = f.store.mark_changes;
+    for (int32_t i = 0; i < 2; i++) { // the second time nothing changes
+        assert_true(mi_store_set_disabled(&f.store, entity, true));
+        assert_true(mi_store_set_killed(&f.store, entity, true));
+        assert_true(mi_store_set_toggled(&f.store, entity, TYPE_A, true));
+        assert_int_equal(f.store.mark_changes, changes + 3);
+    }
+    changes = f.store.mark_changes;
+    mi_store_forget_marks(&f.store, entity);
+    assert_int_equal(f.store.mark_changes, changes + 3);
+    mi_store_forget_marks(&f.store, entity);
+    assert_int_equal(f.store.mark_changes, changes + 3);
+    mi_store_clear_visibility(&f.store);
+    assert_true(f.store.mark_changes > changes + 3);
+    end(&f);
+}
+
 static void taking_marks_away_needs_no_memory(void **state) {
     (void)state;
     fixture f;
@@ -474,6 +496,7 @@ int main(void) {
         cmocka_unit_test(a_component_that_is_lost_is_disabled_no_more),
         cmocka_unit_test(a_clone_is_disabled_as_its_source_and_not_killed),
         cmocka_unit_test(marks_without_memory_change_nothing),
+        cmocka_unit_test(marks_count_how_often_they_change),
         cmocka_unit_test(taking_marks_away_needs_no_memory),
         cmocka_unit_test(clearing_takes_all_marks_and_counts_away),
         cmocka_unit_test(trimming_frees_what_nobody_is_marked_in),
