@@ -298,7 +298,7 @@ static void drop_sparse_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
 }
 
 // The same for a page that nobody is left of, which may become the spare one.
-static MI_APART void drop_empty_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
+MI_APART void mi_pool_drop_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
     if (pool->sparse_spare != NULL) {
         drop_sparse_page(pool, heap, page);
         return;
@@ -397,7 +397,7 @@ void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values
     *slot_of(pool, entity) = MI_SPARSE_NONE;
     const uint32_t page = mica_entity_index(entity) >> MI_SPARSE_SHIFT;
     if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
-        drop_empty_page(pool, heap, page);
+        mi_pool_drop_page(pool, heap, page);
     }
 }
 
@@ -534,6 +534,8 @@ mi_pool *mi_pool_create(mi_heap *heap, const mi_type *type, uint32_t index) {
         pool->index = index;
         pool->size = type->info.size;
         pool->page_shift = page_shift_of(type);
+        pool->is_simple = !type->has_construct && !type->has_destruct && !type->has_move && !type->has_copy &&
+                          !type->info.stable && !type->info.toggle && type->info.required_count == 0;
         pool->dead_head = MI_POSITION_NONE;
         MI_ASSERT(!type->info.stable || pool->size == 0 || is_paged(pool));
     }

@@ -33,7 +33,8 @@ typedef struct mi_pool {
     uint32_t sparse_count; // pages that `sparse` has places for
     uint32_t page_shift;
     uint8_t **pages;
-    uint32_t size; // bytes of a value; 0: a tag
+    uint32_t size;  // bytes of a value; 0: a tag
+    bool is_simple; // elements are bytes that bring nothing along, cannot be disabled and leave no tombstones
     mica_entity *entities;
     uint32_t count;          // positions in use, tombstones included
     uint32_t dead_count;     // tombstones
@@ -94,6 +95,8 @@ static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t v
 uint32_t mi_pool_claim(mi_pool *pool);
 // Publishes `count` elements from position pool->count on, past all tombstones; their values are made.
 void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t count, uint64_t version);
+// Gives a page of `sparse` on which nobody is left back, or keeps it for the next one.
+void mi_pool_drop_page(mi_pool *pool, mi_heap *heap, uint32_t page);
 // Takes the element at `position` out; its value is raw memory by now. The last element moves into the hole, or the
 // position becomes a tombstone. A stable pool starts again at position 0 when its last element goes.
 void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position);

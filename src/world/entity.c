@@ -270,7 +270,14 @@ static inline mica_result find_component(mica_world *world, const verb_target *t
     return MICA_OK;
 }
 
-mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+// The pool of a component of a world whose structure is not locked; NULL: see the long way.
+static inline mi_pool *open_pool(const mica_world *world, mica_component component) {
+    return MICA_LIKELY(world != NULL && !mi_world_is_locked(world)) ? mi_store_find_pool(&world->store, component)
+                                                                    : NULL;
+}
+
+MI_APART static mica_result add_at_length(mica_world *world, mica_entity entity, mica_component component,
+                                          const void *value) {
     static const char call[] = "mica_entity_add";
     verb_target target = {0};
     bool has = false;
@@ -289,6 +296,13 @@ mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_componen
                        MI_TEXT(target.type->info.name));
     }
     return add_component(world, &target, value, call);
+}
+
+mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    mi_pool *pool = open_pool(world, component);
+    return pool != NULL && mi_store_put_simply(&world->store, pool, entity, value)
+               ? MICA_OK
+               : add_at_length(world, entity, component, value);
 }
 
 mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
@@ -322,7 +336,7 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
     return result == MICA_OK ? add_component(world, &target, value, call) : result;
 }
 
-mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
+MI_APART static mica_result remove_at_length(mica_world *world, mica_entity entity, mica_component component) {
     static const char call[] = "mica_entity_remove";
     verb_target target = {0};
     const mica_result result = find_structural(world, entity, component, &target, call);
@@ -345,6 +359,13 @@ mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_compo
     }
     mi_table *to = mi_store_table_without(&world->store, from, component);
     return to == NULL ? mi_world_fail_store(world, call) : mi_world_change(world, entity, to, NULL, 0, call);
+}
+
+mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
+    mi_pool *pool = open_pool(world, component);
+    return pool != NULL && mi_store_take_simply(&world->store, pool, entity)
+               ? MICA_OK
+               : remove_at_length(world, entity, component);
 }
 
 // Asking
