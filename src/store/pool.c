@@ -93,26 +93,6 @@ static void give(mi_heap *heap, void *memory, size_t byte_size, size_t alignment
     mi_heap_release(heap, MICA_MEMORY_POOLS, memory, byte_size, alignment);
 }
 
-static uint64_t *slot_of(const mi_pool *pool, mica_entity entity) {
-    const uint32_t index = mica_entity_index(entity);
-    return &pool->sparse[index >> MI_SPARSE_SHIFT][index & (MI_SPARSE_SIZE - 1)];
-}
-
-// Lets an entity that is there stand at another position.
-static void stand_at(mi_pool *pool, mica_entity entity, uint32_t position) {
-    pool->entities[position] = entity;
-    *slot_of(pool, entity) = mi_pool_slot(entity, position);
-}
-
-// Moves the value and the stamp of one position into another one, which is raw.
-static inline void move_value(mi_pool *pool, const mica_allocator *values, uint32_t to, uint32_t from) {
-    if (pool->size == 0) {
-        return;
-    }
-    mi_value_move_one(pool->type, values, mi_pool_value(pool, to), mi_pool_value(pool, from));
-    mi_pool_mark_since(pool, to, pool->versions[from >> pool->page_shift]);
-}
-
 // Room
 
 // Brings handles, and bits of who is live, into memory for `capacity` positions.
@@ -345,7 +325,7 @@ static void start_again(mi_pool *pool) {
     pool->dead_head = MI_POSITION_NONE;
 }
 
-static void bury(mi_pool *pool, uint32_t position) {
+void mi_pool_bury(mi_pool *pool, uint32_t position) {
     pool->entities[position] = mica_entity_make(pool->dead_head, MICA_GENERATION_MAX);
     pool->dead_head = position;
     pool->dead_count++;
@@ -366,7 +346,7 @@ void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t c
     memcpy(pool->entities + first, entities, count * sizeof(mica_entity));
     for (uint32_t i = 0; i < count; i++) {
         MI_ASSERT(!mi_pool_has(pool, entities[i]));
-        *slot_of(pool, entities[i]) = mi_pool_slot(entities[i], first + i);
+        *mi_pool_slot_of(pool, entities[i]) = mi_pool_slot(entities[i], first + i);
         pool->sparse_live[mica_entity_index(entities[i]) >> MI_SPARSE_SHIFT]++;
     }
     for (uint32_t i = 0; pool->live != NULL && i < count; i++) {
@@ -381,39 +361,19 @@ void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t c
     }
 }
 
-void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position) {
-    MI_ASSERT(position < pool->count && mi_pool_is_live(pool, position));
-    const mica_entity entity = pool->entities[position];
-    if (MICA_UNLIKELY(pool->live != NULL)) {
-        bury(pool, position);
-    } else {
-        const uint32_t last = --pool->count;
-        if (position != last) {
-            stand_at(pool, pool->entities[last], position);
-            move_value(pool, values, position, last);
-        }
-    }
-    pool->structure++;
-    *slot_of(pool, entity) = MI_SPARSE_NONE;
-    const uint32_t page = mica_entity_index(entity) >> MI_SPARSE_SHIFT;
-    if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
-        mi_pool_drop_page(pool, heap, page);
-    }
-}
-
 void mi_pool_swap(mi_pool *pool, const mica_allocator *values, uint32_t a, uint32_t b, void *spare) {
     MI_ASSERT(a < pool->count && mi_pool_is_live(pool, a) && b < pool->count && mi_pool_is_live(pool, b));
     if (a == b) {
         return;
     }
     const mica_entity entity = pool->entities[a];
-    stand_at(pool, pool->entities[b], a);
-    stand_at(pool, entity, b);
+    mi_pool_stand_at(pool, pool->entities[b], a);
+    mi_pool_stand_at(pool, entity, b);
     pool->structure++;
     if (pool->size != 0) {
         const uint64_t version = pool->versions[a >> pool->page_shift];
         mi_value_move_one(pool->type, values, spare, mi_pool_value(pool, a));
-        move_value(pool, values, a, b);
+        mi_pool_move_value(pool, values, a, b);
         mi_value_move_one(pool->type, values, mi_pool_value(pool, b), spare);
         mi_pool_mark_since(pool, b, version);
     }
@@ -458,8 +418,8 @@ void mi_pool_compact(mi_pool *pool, const mica_allocator *values) {
             continue;
         }
         if (to != from) {
-            stand_at(pool, pool->entities[from], to);
-            move_value(pool, values, to, from);
+            mi_pool_stand_at(pool, pool->entities[from], to);
+            mi_pool_move_value(pool, values, to, from);
         }
         to++;
     }
@@ -492,14 +452,14 @@ static void turn_cycle(mi_pool *pool, const mica_allocator *values, uint32_t fir
     uint32_t to = i;
     while (order[to] != i) {
         const uint32_t from = order[to];
-        stand_at(pool, pool->entities[first + from], first + to);
+        mi_pool_stand_at(pool, pool->entities[first + from], first + to);
         if (pool->size != 0) {
             mi_value_move_one(pool->type, values, mi_pool_value(pool, first + to), mi_pool_value(pool, first + from));
         }
         order[to] = to;
         to = from;
     }
-    stand_at(pool, entity, first + to);
+    mi_pool_stand_at(pool, entity, first + to);
     if (pool->size != 0) {
         mi_value_move_one(pool->type, values, mi_pool_value(pool, first + to), spare);
     }

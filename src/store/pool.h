@@ -97,9 +97,11 @@ uint32_t mi_pool_claim(mi_pool *pool);
 void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t count, uint64_t version);
 // Gives a page of `sparse` on which nobody is left back, or keeps it for the next one.
 void mi_pool_drop_page(mi_pool *pool, mi_heap *heap, uint32_t page);
+// Makes a position of a stable pool a tombstone.
+void mi_pool_bury(mi_pool *pool, uint32_t position);
 // Takes the element at `position` out; its value is raw memory by now. The last element moves into the hole, or the
 // position becomes a tombstone. A stable pool starts again at position 0 when its last element goes.
-void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position);
+static inline void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position);
 // Swaps two live elements with their values. Cannot fail: moves by way of `spare`, raw memory for one value.
 void mi_pool_swap(mi_pool *pool, const mica_allocator *values, uint32_t a, uint32_t b, void *spare);
 // Destructs all values and takes all elements out; room for values and handles stays.
@@ -199,5 +201,43 @@ static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t v
     pool->structure++;
     if (pool->size != 0) {
         mi_pool_mark(pool, position, version);
+    }
+}
+
+static inline uint64_t *mi_pool_slot_of(const mi_pool *pool, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    return &pool->sparse[index >> MI_SPARSE_SHIFT][index & (MI_SPARSE_SIZE - 1)];
+}
+// Lets an entity that is there stand at another position.
+static inline void mi_pool_stand_at(mi_pool *pool, mica_entity entity, uint32_t position) {
+    pool->entities[position] = entity;
+    *mi_pool_slot_of(pool, entity) = mi_pool_slot(entity, position);
+}
+// Moves the value and the stamp of one position into another one, which is raw.
+static inline void mi_pool_move_value(mi_pool *pool, const mica_allocator *values, uint32_t to, uint32_t from) {
+    if (pool->size == 0) {
+        return;
+    }
+    mi_value_move_one(pool->type, values, mi_pool_value(pool, to), mi_pool_value(pool, from));
+    mi_pool_mark_since(pool, to, pool->versions[from >> pool->page_shift]);
+}
+
+static inline void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position) {
+    MI_ASSERT(position < pool->count && mi_pool_is_live(pool, position));
+    const mica_entity entity = pool->entities[position];
+    if (MICA_UNLIKELY(pool->live != NULL)) {
+        mi_pool_bury(pool, position);
+    } else {
+        const uint32_t last = --pool->count;
+        if (position != last) {
+            mi_pool_stand_at(pool, pool->entities[last], position);
+            mi_pool_move_value(pool, values, position, last);
+        }
+    }
+    pool->structure++;
+    *mi_pool_slot_of(pool, entity) = MI_SPARSE_NONE;
+    const uint32_t page = mica_entity_index(entity) >> MI_SPARSE_SHIFT;
+    if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
+        mi_pool_drop_page(pool, heap, page);
     }
 }

@@ -91,56 +91,25 @@ static inline bool mi_store_put_simply(mi_store *store, mi_pool *pool, mica_enti
         !mi_slots_resolve(&store->slots, entity, &location)) {
         return false;
     }
-    uint64_t *slot = &pool->sparse[page][index & (MI_SPARSE_SIZE - 1)];
     uint64_t *mask = mi_masks_of(&store->masks, index);
-    if (*slot != MI_SPARSE_NONE || mask == NULL) {
+    if (*mi_pool_slot_of(pool, entity) != MI_SPARSE_NONE || mask == NULL ||
+        (size != 0 && position >= pool->value_capacity)) {
         return false;
     }
     if (size != 0) {
-        if (position >= pool->value_capacity) {
-            return false;
-        }
         mi_value_copy_bytes(mi_pool_value(pool, position), value, size);
-        mi_pool_mark(pool, position, store->version);
     }
-    *slot = mi_pool_slot(entity, position);
-    pool->entities[position] = entity;
-    pool->count = position + 1;
-    pool->sparse_live[page]++;
-    pool->structure++;
+    mi_pool_publish(pool, entity, store->version);
     mi_bit_set(mask, pool->index);
     return true;
 }
 static inline bool mi_store_take_simply(mi_store *store, mi_pool *pool, mica_entity entity) {
-    const uint32_t index = mica_entity_index(entity);
-    const uint32_t page = index >> MI_SPARSE_SHIFT;
-    if (!pool->is_simple || pool->groups.count > 0 || page >= pool->sparse_count || pool->sparse[page] == NULL) {
+    const uint32_t position = mi_pool_find(pool, entity);
+    if (position == MI_POSITION_NONE || !pool->is_simple || pool->groups.count > 0) {
         return false;
     }
-    uint64_t *slot = &pool->sparse[page][index & (MI_SPARSE_SIZE - 1)];
-    const uint64_t rest = *slot ^ (uint64_t)mica_entity_generation(entity) << 32;
-    if (rest >= MI_SLOT_FREE) {
-        return false;
-    }
-    const uint32_t position = (uint32_t)rest;
-    const uint32_t last = --pool->count;
-    if (position != last) {
-        const mica_entity moved = pool->entities[last];
-        const uint32_t moved_index = mica_entity_index(moved);
-        pool->entities[position] = moved;
-        pool->sparse[moved_index >> MI_SPARSE_SHIFT][moved_index & (MI_SPARSE_SIZE - 1)] =
-            mi_pool_slot(moved, position);
-        if (pool->size != 0) {
-            mi_value_copy_bytes(mi_pool_value(pool, position), mi_pool_value(pool, last), pool->size);
-            mi_pool_mark_since(pool, position, pool->versions[last >> pool->page_shift]);
-        }
-    }
-    *slot = MI_SPARSE_NONE;
-    pool->structure++;
-    mi_bit_clear(mi_masks_of(&store->masks, index), pool->index);
-    if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
-        mi_pool_drop_page(pool, store->heap, page);
-    }
+    mi_bit_clear(mi_store_mask(store, entity), pool->index);
+    mi_pool_take_out(pool, store->heap, &store->values, position);
     return true;
 }
 // Removes the entity from all its pools. O(its pools + words of a mask).
