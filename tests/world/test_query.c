@@ -4,6 +4,14 @@
 
 #include "world/query.h"
 
+// Where a case is about one storage; the others' types live where the build has them.
+MICA_STRUCT_WITH(AlsoInTable, (.storage = MICA_TABLE), { int32_t number; });
+MICA_STRUCT_WITH(InTable, (.storage = MICA_TABLE), { int32_t number; });
+MICA_STRUCT_WITH(OtherInTable, (.storage = MICA_TABLE), { int32_t number; });
+MICA_TAG_WITH(TableMark, (.storage = MICA_TABLE));
+MICA_STRUCT_WITH(InPool, (.storage = MICA_POOL), { int32_t number; });
+MICA_TAG_WITH(PoolMark, (.storage = MICA_POOL));
+
 static void terms_decide_what_matches(void **state) {
     (void)state;
     watched_world w;
@@ -105,10 +113,6 @@ static void trim_drops_the_queries_that_nobody_holds(void **state) {
     assert_int_equal(mica_world_statistics(w.world).query_count, 0);
     watched_end(&w);
 }
-
-MICA_STRUCT_WITH(InTable, (.storage = MICA_TABLE), { int32_t number; });
-MICA_STRUCT_WITH(InPool, (.storage = MICA_POOL), { int32_t number; });
-MICA_TAG_WITH(PoolMark, (.storage = MICA_POOL));
 
 // Components that no C type of the caller stands for, half of them in pools.
 static void terms_made_at_run_time_name_components_of_both_storages(void **state) {
@@ -248,25 +252,25 @@ static void tables_are_visited_in_the_order_of_their_components_names(void **sta
         watched_world w;
         test_allocator_init(&w.allocator);
         w.world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&w.allocator)});
-        mica_entity made[4]; // {Frozen, Health}, {Health}, {Health, Position}, {Health, Wide}
+        mica_entity made[4]; // {AlsoInTable, InTable}, {InTable}, {InTable, OtherInTable}, {InTable, TableMark}
         for (int i = 0; i < 4; i++) {
             switch (round == 0 ? i : 3 - i) {
             case 0:
-                made[0] = mica_spawn(w.world, mica_tag(Health), mica_tag(Frozen));
+                made[0] = mica_spawn(w.world, mica_tag(InTable), mica_tag(AlsoInTable));
                 break;
             case 1:
-                made[1] = mica_spawn(w.world, mica_tag(Health));
+                made[1] = mica_spawn(w.world, mica_tag(InTable));
                 break;
             case 2:
-                made[2] = mica_spawn(w.world, mica_tag(Position), mica_tag(Health));
+                made[2] = mica_spawn(w.world, mica_tag(OtherInTable), mica_tag(InTable));
                 break;
             default:
-                made[3] = mica_spawn(w.world, mica_tag(Wide), mica_tag(Health));
+                made[3] = mica_spawn(w.world, mica_tag(TableMark), mica_tag(InTable));
             }
-            mica_query_count(mica_query_of(w.world, mica_read(Health))); // kept up to date step by step
+            mica_query_count(mica_query_of(w.world, mica_read(InTable))); // kept up to date step by step
         }
         mica_entity visited[4];
-        assert_int_equal(mica_query_entities(mica_query_of(w.world, mica_read(Health)), visited, 4), 4);
+        assert_int_equal(mica_query_entities(mica_query_of(w.world, mica_read(InTable)), visited, 4), 4);
         for (int i = 0; i < 4; i++) {
             assert_entity_equal(visited[i], made[i]);
         }
@@ -394,9 +398,9 @@ static void walks_may_be_left_early_in_any_way(void **state) {
     (void)state;
     watched_world w;
     watched_begin(&w);
-    mica_spawn(w.world, mica_tag(Health));
-    mica_spawn(w.world, mica_tag(Health), mica_tag(Frozen));
-    mica_query *query = mica_query_of(w.world, mica_read(Health));
+    mica_spawn(w.world, mica_tag(InTable));
+    mica_spawn(w.world, mica_tag(InTable), mica_tag(TableMark));
+    mica_query *query = mica_query_of(w.world, mica_read(InTable));
     int32_t spans = 0;
     mica_each (query, it) {
         spans++;
@@ -589,19 +593,19 @@ static void writing_marks_the_spans_column_alone(void **state) {
     (void)state;
     watched_world w;
     watched_begin(&w);
-    const mica_entity entity = mica_spawn(w.world, mica_tag(Health), mica_tag(Position));
+    const mica_entity entity = mica_spawn(w.world, mica_tag(InTable), mica_tag(OtherInTable));
     w.world->store.version = 50;
-    mica_each (mica_query_of(w.world, mica_write(Health), mica_read(Position)), it) {
-        Health *health = mica_write_of(it, Health);
-        const Position *position = mica_read_of(it, Position);
-        assert_true(mi_column_head_of(health)->version == 50);
-        assert_true(mi_column_head_of((void *)(uintptr_t)position)->version < 50);
+    mica_each (mica_query_of(w.world, mica_write(InTable), mica_read(OtherInTable)), it) {
+        InTable *written = mica_write_of(it, InTable);
+        const OtherInTable *looked_at = mica_read_of(it, OtherInTable);
+        assert_true(mi_column_head_of(written)->version == 50);
+        assert_true(mi_column_head_of((void *)(uintptr_t)looked_at)->version < 50);
     }
     w.world->store.version = 60;
     // Moving a row to another table is no change of its values.
-    mica_add(w.world, entity, Frozen);
-    mica_each (mica_query_of(w.world, mica_read(Health)), it) {
-        assert_true(mi_column_head_of((void *)(uintptr_t)mica_read_of(it, Health))->version == 50);
+    mica_add(w.world, entity, TableMark);
+    mica_each (mica_query_of(w.world, mica_read(InTable)), it) {
+        assert_true(mi_column_head_of((void *)(uintptr_t)mica_read_of(it, InTable))->version == 50);
     }
     watched_end(&w);
 }
