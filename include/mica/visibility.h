@@ -45,7 +45,8 @@ MICA_API bool mica_entity_killed(const mica_world *world, mica_entity entity);
 MICA_API int32_t mica_world_refresh(mica_world *world);
 
 /// Record what the functions above do. `mica_commands_enable` and `mica_commands_enable_component` on what is not there
-/// (any more), and killing what is dead, are skipped and counted. Each ends a fold.
+/// (any more), and killing what is dead, are skipped and counted; a type without the trait `toggle` is refused when it
+/// is recorded (`MICA_INVALID`), otherwise they refuse as all recording does (commands.h). Each ends a fold.
 MICA_API mica_result mica_commands_enable(mica_commands *commands, mica_entity entity, bool enabled);
 MICA_API mica_result mica_commands_enable_component(mica_commands *commands, mica_entity entity,
                                                     mica_component component, bool enabled);
