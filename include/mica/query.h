@@ -5,19 +5,21 @@
 /// `mica_query_create` takes a reference; `mica_query_of` borrows, good until the next `mica_world_trim`. Tables that
 /// come to be later are matched by themselves.
 ///
-/// A query names components in tables and in pools alike. If it requires components in pools, and the smallest of their
-/// pools (of equal ones, the first by name) holds fewer entities than there are rows in the tables that match, a walk
-/// goes through that pool in its order; otherwise through the tables, in the canonical order of their components'
-/// names, rows in stored order, and then, where no component in tables is required, the entities without any, by index.
-/// A query that requires nothing but one of several components in pools (an any-of clause) goes through these pools one
-/// after the other, by name.
+/// A query names components in tables and in pools alike. What is smallest drives a walk: of the pools that the query
+/// requires the one that holds the fewest entities (of equal ones the first by name), unless it requires components in
+/// tables as well and the tables that match have no more rows than that. A walk goes through a pool in the pool's
+/// order; through tables in the canonical order of their components' names, rows in stored order, and then, where no
+/// component in tables is required, through the entities without any, by index. A query that requires nothing but one
+/// of several components in pools (an any-of clause) goes through these pools one after the other, by name. One whose
+/// terms are those of a group (pool.h) goes through the group's members alone.
 ///
 /// Spans are long where the rows follow each other in all storages that are read or written. Where they do not, up to
-/// 256 entities at a time are handed out all the same: columns whose values lie apart are then *copies*, made when the
-/// span begins. What is written to a copy is brought back, value by value where it changed, when the walk goes on or
-/// ends, or earlier if a verb or another walk asks for the component. A column of copies does not show what others
-/// write to the same values while the span lasts. Values are never copied for types with a move hook or the trait
-/// `always_dirty` and for values over 256 bytes: spans end where these do not follow each other.
+/// 256 entities at a time are handed out all the same, those with the same optional components together: columns whose
+/// values lie apart are then *copies*, made when the span begins. What is written to a copy is brought back, value by
+/// value where it changed, when the walk goes on or ends, or earlier if a verb or another walk asks for the component.
+/// A column of copies does not show what others write to the same values while the span lasts. Values are never copied
+/// for types with a move hook or the trait `always_dirty` and for values over 256 bytes: spans end where these do not
+/// follow each other.
 #pragma once
 
 #include <mica/world.h>
@@ -105,8 +107,8 @@ MICA_API mica_entity mica_query_first(mica_query *query);
 /// Whether the entity is alive and matches. O(terms).
 MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 
-/// Writes up to `capacity` matching entities in order of visit and returns how many match; `entities` may be NULL if
-/// `capacity` is 0. 0 on failure: as `mica_query_begin`. O(matches).
+/// Writes up to `capacity` matching entities in the order of what drives and returns how many match; `entities` may be
+/// NULL if `capacity` is 0. 0 on failure: as `mica_query_begin`. O(matches).
 MICA_API int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
 
 /// Why `entity` matches or not, a line a term, closed by zero, cut to `capacity` bytes; returns the length without the

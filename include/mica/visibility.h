@@ -44,13 +44,21 @@ MICA_API bool mica_entity_killed(const mica_world *world, mica_entity entity);
 /// were; -1: `MICA_LOCKED`. O(killed), and at most a word for 64 entities.
 MICA_API int32_t mica_world_refresh(mica_world *world);
 
-/// Record what the functions above do. `mica_commands_enable` and `mica_commands_enable_component` on what is not there
-/// (any more), and killing what is dead, are skipped and counted; a type without the trait `toggle` is refused when it
-/// is recorded (`MICA_INVALID`), otherwise they refuse as all recording does (commands.h). Each ends a fold.
+// Recording, with the refusals of all recording (commands.h). Each ends a fold; what is refused when the buffer is
+// applied is skipped and counted.
+
+/// Records `mica_entity_enable`.
 MICA_API mica_result mica_commands_enable(mica_commands *commands, mica_entity entity, bool enabled);
+
+/// Records `mica_entity_enable_component`. A type without the trait `toggle` is refused when it is
+/// recorded (`MICA_INVALID`).
 MICA_API mica_result mica_commands_enable_component(mica_commands *commands, mica_entity entity,
                                                     mica_component component, bool enabled);
+
+/// Records `mica_entity_kill`.
 MICA_API mica_result mica_commands_kill(mica_commands *commands, mica_entity entity);
+
+/// Records `mica_world_refresh`.
 MICA_API mica_result mica_commands_refresh(mica_commands *commands);
 
 MICA_END

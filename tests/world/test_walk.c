@@ -425,14 +425,14 @@ static void run_model(uint64_t seed, bool hides) {
     mica_world_destroy(m.world);
 }
 
-static void test_walks_visit_what_matches_once(void **state) {
+static void walks_visit_what_matches_once(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         run_model(seed, false);
     }
 }
 
-static void test_walks_leave_out_what_is_hidden(void **state) {
+static void walks_leave_out_what_is_hidden(void **state) {
     (void)state;
     for (uint64_t seed = 101; seed <= 112; seed++) {
         run_model(seed, true);
@@ -454,7 +454,7 @@ static mica_query *shuffled(mica_world *world, mica_entity *entities, uint32_t c
 
 enum { SHUFFLED_COUNT = 1000 };
 
-static void test_orders_that_differ_are_walked_in_batches(void **state) {
+static void orders_that_differ_are_walked_in_batches(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     mica_entity entities[SHUFFLED_COUNT];
@@ -467,7 +467,7 @@ static void test_orders_that_differ_are_walked_in_batches(void **state) {
     mica_world_destroy(world);
 }
 
-static void test_a_verb_sees_what_a_span_wrote_before(void **state) {
+static void a_verb_sees_what_a_span_wrote_before(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     mica_entity entities[SHUFFLED_COUNT];
@@ -483,7 +483,7 @@ static void test_a_verb_sees_what_a_span_wrote_before(void **state) {
     mica_world_destroy(world);
 }
 
-static void test_what_a_verb_writes_into_a_span_stays(void **state) {
+static void what_a_verb_writes_into_a_span_stays(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     mica_entity entities[SHUFFLED_COUNT];
@@ -510,7 +510,7 @@ static void test_what_a_verb_writes_into_a_span_stays(void **state) {
     mica_world_destroy(world);
 }
 
-static void test_an_inner_walk_sees_what_the_outer_wrote(void **state) {
+static void an_inner_walk_sees_what_the_outer_wrote(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     mica_entity entities[SHUFFLED_COUNT];
@@ -542,7 +542,7 @@ static void test_an_inner_walk_sees_what_the_outer_wrote(void **state) {
     mica_world_destroy(world);
 }
 
-static void test_leaving_a_walk_early_keeps_what_was_written(void **state) {
+static void leaving_a_walk_early_keeps_what_was_written(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     mica_entity entities[SHUFFLED_COUNT];
@@ -557,7 +557,7 @@ static void test_leaving_a_walk_early_keeps_what_was_written(void **state) {
     mica_world_destroy(world);
 }
 
-static void test_values_that_are_always_dirty_are_handed_out_in_place(void **state) {
+static void values_that_are_always_dirty_are_handed_out_in_place(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     mica_entity entities[64];
@@ -578,7 +578,7 @@ static void test_values_that_are_always_dirty_are_handed_out_in_place(void **sta
     mica_world_destroy(world);
 }
 
-static void test_the_smaller_pool_drives_and_of_equal_ones_the_first_by_name(void **state) {
+static void the_smaller_pool_drives_and_of_equal_ones_the_first_by_name(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     mica_entity entities[10];
@@ -599,7 +599,7 @@ static void test_the_smaller_pool_drives_and_of_equal_ones_the_first_by_name(voi
     mica_world_destroy(world);
 }
 
-static void test_an_any_of_clause_of_pools_walks_those_pools_alone(void **state) {
+static void an_any_of_clause_of_pools_walks_those_pools_alone(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
     for (int32_t i = 0; i < 100; i++) {
@@ -615,7 +615,7 @@ static void test_an_any_of_clause_of_pools_walks_those_pools_alone(void **state)
     mica_world_destroy(world);
 }
 
-static void test_a_walk_allocates_nothing_the_second_time(void **state) {
+static void a_walk_allocates_nothing_the_second_time(void **state) {
     (void)state;
     watched_world watched;
     watched_begin(&watched);
@@ -635,17 +635,17 @@ static void test_a_walk_allocates_nothing_the_second_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_walks_visit_what_matches_once),
-        cmocka_unit_test(test_walks_leave_out_what_is_hidden),
-        cmocka_unit_test(test_orders_that_differ_are_walked_in_batches),
-        cmocka_unit_test(test_a_verb_sees_what_a_span_wrote_before),
-        cmocka_unit_test(test_what_a_verb_writes_into_a_span_stays),
-        cmocka_unit_test(test_an_inner_walk_sees_what_the_outer_wrote),
-        cmocka_unit_test(test_leaving_a_walk_early_keeps_what_was_written),
-        cmocka_unit_test(test_values_that_are_always_dirty_are_handed_out_in_place),
-        cmocka_unit_test(test_the_smaller_pool_drives_and_of_equal_ones_the_first_by_name),
-        cmocka_unit_test(test_an_any_of_clause_of_pools_walks_those_pools_alone),
-        cmocka_unit_test(test_a_walk_allocates_nothing_the_second_time),
+        cmocka_unit_test(walks_visit_what_matches_once),
+        cmocka_unit_test(walks_leave_out_what_is_hidden),
+        cmocka_unit_test(orders_that_differ_are_walked_in_batches),
+        cmocka_unit_test(a_verb_sees_what_a_span_wrote_before),
+        cmocka_unit_test(what_a_verb_writes_into_a_span_stays),
+        cmocka_unit_test(an_inner_walk_sees_what_the_outer_wrote),
+        cmocka_unit_test(leaving_a_walk_early_keeps_what_was_written),
+        cmocka_unit_test(values_that_are_always_dirty_are_handed_out_in_place),
+        cmocka_unit_test(the_smaller_pool_drives_and_of_equal_ones_the_first_by_name),
+        cmocka_unit_test(an_any_of_clause_of_pools_walks_those_pools_alone),
+        cmocka_unit_test(a_walk_allocates_nothing_the_second_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
