@@ -130,20 +130,14 @@ static inline void *find_in_row(const mi_store *store, uint32_t location, mica_c
     return start + (size_t)mi_row_of(location) * (table->last_byte_of[component] + 1u);
 }
 
-static inline void settle(const mica_world *world, mica_entity entity, mica_component component) {
-    if (MICA_UNLIKELY(world->store.copied_count > 0)) {
-        mi_world_settle(world, entity, component);
-    }
+static inline bool is_settled(const mica_world *world) {
+    return MICA_LIKELY(world->store.copied_count == 0);
 }
 
 // The entity's value of a component and the version of the column or page that it stands in; NULL without an error
 // being set.
 static inline void *find_value(const mica_world *world, mica_entity entity, mica_component component,
                                uint64_t **version) {
-    if (MICA_UNLIKELY(world == NULL)) {
-        return NULL;
-    }
-    settle(world, entity, component);
     const mi_pool *pool = mi_store_find_pool(&world->store, component);
     if (pool != NULL) {
         return find_in_pool(pool, entity, version);
@@ -189,13 +183,6 @@ static mica_result find_target(const mica_world *world, mica_entity entity, mica
     return MICA_LIKELY(found->type != NULL) ? MICA_OK : MICA_UNKNOWN;
 }
 
-// The same for verbs that are structural whatever they find.
-static mica_result find_structural(mica_world *world, mica_entity entity, mica_component component, verb_target *found,
-                                   const char *call) {
-    const mica_result result = mi_world_check_structure(world, call);
-    return MICA_LIKELY(result == MICA_OK) ? find_target(world, entity, component, found, call) : result;
-}
-
 static mica_result check_value(const mica_world *world, const mi_type *type, const void *value, const char *call) {
     if (MICA_UNLIKELY(type->info.size == 0 && value != NULL)) {
         return mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
@@ -203,24 +190,24 @@ static mica_result check_value(const mica_world *world, const mi_type *type, con
     return MICA_OK;
 }
 
-// Adds a component whose entity comes into pools, by itself or by what comes along.
-MI_APART static mica_result add_with_elements(mica_world *world, const verb_target *target, const void *value,
-                                              const char *call) {
-    const mi_type *type = target->type;
+// Adds a component with what it brings along, some of it in pools.
+MI_APART static mica_result add_with_elements(mica_world *world, const mi_type *type, mica_entity entity,
+                                              const void *value, const char *call) {
+    mi_store *store = &world->store;
     if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->elements, 1)) {
         return mi_fail_memory(&world->log, call, sizeof(mi_element));
     }
     world->elements.count = 0;
     if (type->in_pool) {
-        world->elements.data[world->elements.count++] = (mi_element){
-            .pool = mi_store_find_pool(&world->store, type->info.id), .change = MI_ELEMENT_ADD, .value = value};
+        world->elements.data[world->elements.count++] =
+            (mi_element){.pool = mi_store_find_pool(store, type->info.id), .change = MI_ELEMENT_ADD, .value = value};
     }
-    const mica_result result = mi_world_bring_elements(world, type, target->entity, call);
+    const mica_result result = mi_world_bring_elements(world, type, entity, call);
     if (result != MICA_OK) {
         return result;
     }
-    mi_table *from = mi_store_table_at(&world->store, target->location);
-    mi_table *to = mi_store_table_with(&world->store, from, type->info.id);
+    mi_table *from = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity)));
+    mi_table *to = mi_store_table_with(store, from, type->info.id);
     if (to == NULL) {
         return mi_world_fail_store(world, call);
     }
@@ -230,22 +217,43 @@ MI_APART static mica_result add_with_elements(mica_world *world, const verb_targ
                           .change_count = !type->in_pool && value != NULL,
                           .elements = world->elements.data,
                           .element_count = world->elements.count};
-    return mi_world_edit(world, target->entity, &edit, call);
+    return mi_world_edit(world, entity, &edit, call);
 }
 
-// Adds what the entity does not have. The pool of a pool component has been found or made.
+MI_COLD static mica_result fail_exists(const mica_world *world, mica_entity entity, const mi_type *type,
+                                       const char *call) {
+    return mi_fail(&world->log, MICA_EXISTS, call, "{} has {} already", MI_ENTITY(entity), MI_TEXT(type->info.name));
+}
+
+// Adds a component that lives in `pool`.
+MI_APART static mica_result add_element(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                                        const char *call) {
+    uint32_t location = 0;
+    mica_result result = mi_world_resolve(world, entity, &location, call);
+    if (result == MICA_OK) {
+        result = check_value(world, pool->type, value, call);
+    }
+    if (MICA_UNLIKELY(result != MICA_OK)) {
+        return result;
+    }
+    if (MICA_UNLIKELY(mi_pool_has(pool, entity))) {
+        return fail_exists(world, entity, pool->type, call);
+    }
+    return MICA_LIKELY(pool->type->info.required_count == 0)
+               ? mi_world_put_element(world, pool, entity, value, false, call)
+               : add_with_elements(world, pool->type, entity, value, call);
+}
+
+// Adds a component that lives in tables and that the entity does not have.
 static mica_result add_component(mica_world *world, const verb_target *target, const void *value, const char *call) {
     const mi_type *type = target->type;
-    if (type->in_pool || type->brings_pool) {
-        return type->info.required_count == 0
-                   ? mi_world_put_element(world, mi_store_find_pool(&world->store, type->info.id), target->entity,
-                                          value, false, call)
-                   : add_with_elements(world, target, value, call);
-    }
     if (MICA_UNLIKELY(type->info.hooks.attach != NULL)) {
         const mica_result result = mi_world_attach(world, type, call);
         return result != MICA_OK ? result
                                  : mi_world_relation(world, type->info.id)->link(world, target->entity, value, 0, call);
+    }
+    if (MICA_UNLIKELY(type->brings_pool)) {
+        return add_with_elements(world, type, target->entity, value, call);
     }
     mi_table *from = mi_store_table_at(&world->store, target->location);
     mi_table *to = mi_store_table_with(&world->store, from, type->info.id);
@@ -256,53 +264,65 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
     return mi_world_change(world, target->entity, to, &change, value == NULL ? 0 : 1, call);
 }
 
-// Whether the entity has the component, MICA_OK or why that cannot be said: a pool that is not there yet is made.
-static inline mica_result find_component(mica_world *world, const verb_target *target, bool *has, const char *call) {
-    if (target->type->in_pool) {
-        const mi_pool *pool = mi_world_pool(world, target->type, call);
-        if (MICA_UNLIKELY(pool == NULL)) {
-            return mica_last_result();
-        }
-        *has = mi_pool_has(pool, target->entity);
-        return MICA_OK;
-    }
-    *has = mi_table_has(mi_store_table_at(&world->store, target->location), target->type->info.id);
-    return MICA_OK;
-}
-
-// The pool of a component of a world whose structure is not locked; NULL: see the long way.
-static inline mi_pool *open_pool(const mica_world *world, mica_component component) {
-    return MICA_LIKELY(world != NULL && !mi_world_is_locked(world)) ? mi_store_find_pool(&world->store, component)
-                                                                    : NULL;
-}
-
-MI_APART static mica_result add_at_length(mica_world *world, mica_entity entity, mica_component component,
-                                          const void *value) {
-    static const char call[] = "mica_entity_add";
+// As mica_entity_add, where no pool of the component is known.
+MI_APART static mica_result add_to_table(mica_world *world, mica_entity entity, mica_component component,
+                                         const void *value, const char *call) {
     verb_target target = {0};
-    bool has = false;
-    mica_result result = find_structural(world, entity, component, &target, call);
+    mica_result result = find_target(world, entity, component, &target, call);
     if (result == MICA_OK) {
         result = check_value(world, target.type, value, call);
-    }
-    if (result == MICA_OK) {
-        result = find_component(world, &target, &has, call);
     }
     if (result != MICA_OK) {
         return result;
     }
-    if (has) {
-        return mi_fail(&world->log, MICA_EXISTS, call, "{} has {} already", MI_ENTITY(entity),
-                       MI_TEXT(target.type->info.name));
+    if (MICA_UNLIKELY(target.type->in_pool)) { // whose first element this will be
+        mi_pool *pool = mi_world_pool(world, target.type, call);
+        return pool == NULL ? mica_last_result() : add_element(world, pool, entity, value, call);
     }
-    return add_component(world, &target, value, call);
+    return MICA_UNLIKELY(mi_table_has(mi_store_table_at(&world->store, target.location), component))
+               ? fail_exists(world, entity, target.type, call)
+               : add_component(world, &target, value, call);
 }
 
 mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
-    mi_pool *pool = open_pool(world, component);
-    return pool != NULL && mi_store_put_simply(&world->store, pool, entity, value)
-               ? MICA_OK
-               : add_at_length(world, entity, component, value);
+    static const char call[] = "mica_entity_add";
+    if (MICA_UNLIKELY(world == NULL || mi_world_is_locked(world))) {
+        return mi_world_fail_structure(world, call);
+    }
+    mi_pool *pool = mi_store_find_pool(&world->store, component);
+    if (pool == NULL) {
+        return add_to_table(world, entity, component, value, call);
+    }
+    return mi_store_put_simply(&world->store, pool, entity, value) ? MICA_OK
+                                                                   : add_element(world, pool, entity, value, call);
+}
+
+// Replaces a value that is there, which is no structural change.
+static mica_result replace_value(mica_world *world, const verb_target *target, const void *value, void *place,
+                                 uint64_t *version, const char *call) {
+    if (!is_settled(world)) {
+        mi_world_settle(world, target->entity, target->type->info.id);
+    }
+    if (!mi_world_replace_value(world, target->type, place, value, false)) {
+        return mi_world_fail_hook(world, call);
+    }
+    stamp(version, world->store.version);
+    return MICA_OK;
+}
+
+static mica_result set_element(mica_world *world, const verb_target *target, const void *value, const char *call) {
+    mi_pool *pool = mi_store_find_pool(&world->store, target->type->info.id);
+    uint64_t *version = NULL;
+    void *place = pool == NULL ? NULL : find_in_pool(pool, target->entity, &version);
+    if (place != NULL) {
+        return replace_value(world, target, value, place, version, call);
+    }
+    const mica_result result = mi_world_check_structure(world, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    pool = mi_world_pool(world, target->type, call);
+    return pool == NULL ? mica_last_result() : add_element(world, pool, target->entity, value, call);
 }
 
 mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
@@ -317,41 +337,28 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
         return mi_fail(&world->log, type->info.size == 0 ? MICA_NO_VALUE : MICA_INVALID, call,
                        type->info.size == 0 ? "{} is a tag" : "needs a value of {}", MI_TEXT(type->info.name));
     }
-    const mi_pool *pool = type->in_pool ? mi_store_find_pool(&world->store, component) : NULL;
+    if (type->in_pool) {
+        return set_element(world, &target, value, call);
+    }
     uint64_t *version = NULL;
-    void *place = pool != NULL ? find_in_pool(pool, entity, &version)
-                               : find_in_row(&world->store, target.location, component, &version);
+    void *place = find_in_row(&world->store, target.location, component, &version);
     if (place != NULL && type->info.hooks.attach == NULL) {
-        settle(world, entity, component);
-        if (!mi_world_replace_value(world, type, place, value, false)) {
-            return mi_world_fail_hook(world, call);
-        }
-        stamp(version, world->store.version);
-        return MICA_OK;
+        return replace_value(world, &target, value, place, version, call);
     }
     result = mi_world_check_structure(world, call);
-    if (result == MICA_OK && type->in_pool && mi_world_pool(world, type, call) == NULL) {
-        return mica_last_result();
-    }
     return result == MICA_OK ? add_component(world, &target, value, call) : result;
 }
 
-MI_APART static mica_result remove_at_length(mica_world *world, mica_entity entity, mica_component component) {
-    static const char call[] = "mica_entity_remove";
+// As mica_entity_remove, where no pool of the component is known.
+MI_APART static mica_result remove_from_table(mica_world *world, mica_entity entity, mica_component component,
+                                              const char *call) {
     verb_target target = {0};
-    const mica_result result = find_structural(world, entity, component, &target, call);
+    const mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
         return result;
     }
-    if (target.type->in_pool) {
-        mi_pool *pool = mi_store_find_pool(&world->store, component);
-        if (pool != NULL && mi_pool_has(pool, entity)) {
-            mi_store_remove_element(&world->store, pool, entity);
-        }
-        return MICA_OK;
-    }
     mi_table *from = mi_store_table_at(&world->store, target.location);
-    if (!mi_table_has(from, component)) {
+    if (!mi_table_has(from, component)) { // nor has the entity an element if no pool is known
         return MICA_OK;
     }
     if (MICA_UNLIKELY(target.type->info.hooks.attach != NULL)) {
@@ -361,11 +368,26 @@ MI_APART static mica_result remove_at_length(mica_world *world, mica_entity enti
     return to == NULL ? mi_world_fail_store(world, call) : mi_world_change(world, entity, to, NULL, 0, call);
 }
 
+// Removes a component that lives in `pool`.
+MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
+    if (mi_pool_has(pool, entity)) {
+        mi_store_remove_element(&world->store, pool, entity);
+        return MICA_OK;
+    }
+    uint32_t location = 0;
+    return mi_world_resolve(world, entity, &location, call);
+}
+
 mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
-    mi_pool *pool = open_pool(world, component);
-    return pool != NULL && mi_store_take_simply(&world->store, pool, entity)
-               ? MICA_OK
-               : remove_at_length(world, entity, component);
+    static const char call[] = "mica_entity_remove";
+    if (MICA_UNLIKELY(world == NULL || mi_world_is_locked(world))) {
+        return mi_world_fail_structure(world, call);
+    }
+    mi_pool *pool = mi_store_find_pool(&world->store, component);
+    if (pool == NULL) {
+        return remove_from_table(world, entity, component, call);
+    }
+    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
 }
 
 // Asking
@@ -432,13 +454,35 @@ MI_COLD static void *fail_get(const mica_world *world, mica_entity entity, mica_
     return NULL;
 }
 
+// As mica_entity_get while walks hold copies.
+MI_APART static const void *get_settled(const mica_world *world, mica_entity entity, mica_component component,
+                                        const char *call) {
+    uint64_t *version = NULL;
+    mi_world_settle(world, entity, component);
+    const void *value = find_value(world, entity, component, &version);
+    return value != NULL ? value : fail_get(world, entity, component, call);
+}
+
 const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component) {
+    static const char call[] = "mica_entity_get";
+    if (MICA_UNLIKELY(world == NULL)) {
+        return fail_get(world, entity, component, call);
+    }
+    if (!is_settled(world)) {
+        return get_settled(world, entity, component, call);
+    }
     uint64_t *version = NULL;
     const void *value = find_value(world, entity, component, &version);
-    return MICA_LIKELY(value != NULL) ? value : fail_get(world, entity, component, "mica_entity_get");
+    return MICA_LIKELY(value != NULL) ? value : fail_get(world, entity, component, call);
 }
 
 static void *get_write(mica_world *world, mica_entity entity, mica_component component, const char *call) {
+    if (MICA_UNLIKELY(world == NULL)) {
+        return fail_get(world, entity, component, call);
+    }
+    if (!is_settled(world)) {
+        mi_world_settle(world, entity, component);
+    }
     uint64_t *version = NULL;
     void *value = find_value(world, entity, component, &version);
     if (MICA_UNLIKELY(value == NULL)) {

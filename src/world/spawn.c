@@ -15,10 +15,10 @@ typedef struct spawn_target {
     uint32_t relation_count; // they are linked by the caller
 } spawn_target;
 
-static bool reserve_scratch(mica_world *world, size_t count, const char *call) {
-    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->changes, count) ||
-        !MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->elements, count)) {
-        mi_fail_memory(&world->log, call, count * sizeof(mi_element));
+static bool reserve_scratch(mica_world *world, size_t change_count, size_t element_count, const char *call) {
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->changes, change_count) ||
+        (element_count > 0 && !MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->elements, element_count))) {
+        mi_fail_memory(&world->log, call, change_count * sizeof(mi_change) + element_count * sizeof(mi_element));
         return false;
     }
     world->changes.count = 0;
@@ -92,7 +92,7 @@ static bool find_spawn(mica_world *world, const mica_value *values, int32_t coun
         mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of values and how many they are");
         return false;
     }
-    if (!reserve_scratch(world, (size_t)count, call)) {
+    if (!reserve_scratch(world, (size_t)count, (size_t)count, call)) {
         return false;
     }
     bool brings_pool = false;
@@ -678,7 +678,7 @@ static bool list_clone(mica_world *world, mica_entity source, uint32_t location,
     const mi_table *from = mi_store_table_at(store, location);
     const uint64_t *mask = mi_store_mask(store, source);
     const uint32_t pool_count = mask == NULL ? 0 : store->pool_list.count;
-    if (!reserve_scratch(world, to->column_count > pool_count ? to->column_count : pool_count, call)) {
+    if (!reserve_scratch(world, to->column_count, pool_count, call)) {
         return false;
     }
     for (uint32_t i = 0; i < to->column_count; i++) {
