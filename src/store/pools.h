@@ -33,13 +33,17 @@ bool mi_store_open_slowly(mi_store *store, mi_pool *pool, uint32_t entity_index,
 void mi_store_settle_pool_groups(mi_store *store, const mi_pool *pool, mica_entity entity);
 void mi_store_end_element(mi_store *store, mi_pool *pool, mica_entity entity, uint32_t position);
 
-// Opens a pool for one more element, an entity of this index, its mask included. False: out of memory
-// (store->failure), and nothing has changed. What was opened may be left alone, or closed by mi_pool_close_index.
-static inline bool mi_store_open_element(mi_store *store, mi_pool *pool, uint32_t entity_index, mi_pool_moved *moved) {
+// Whether a pool is open for one more element, an entity of this index, its mask included.
+static inline bool mi_store_is_open(const mi_store *store, const mi_pool *pool, uint32_t entity_index) {
     const uint32_t page = entity_index >> MI_SPARSE_SHIFT;
+    return mi_pool_has_room(pool) && page < pool->sparse_count && pool->sparse[page] != NULL &&
+           mi_masks_of(&store->masks, entity_index) != NULL;
+}
+// Opens it. False: out of memory (store->failure), and nothing has changed. What was opened may be left alone, or
+// closed by mi_pool_close_index.
+static inline bool mi_store_open_element(mi_store *store, mi_pool *pool, uint32_t entity_index, mi_pool_moved *moved) {
     *moved = (mi_pool_moved){.byte_size = 0};
-    return MICA_LIKELY(mi_pool_has_room(pool) && page < pool->sparse_count && pool->sparse[page] != NULL &&
-                       mi_masks_of(&store->masks, entity_index) != NULL) ||
+    return MICA_LIKELY(mi_store_is_open(store, pool, entity_index)) ||
            mi_store_open_slowly(store, pool, entity_index, moved);
 }
 

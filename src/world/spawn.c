@@ -185,18 +185,90 @@ static uint32_t plan_hash(uint32_t hash, mica_component component) {
     return hash * 31 + component;
 }
 
+// Whether the listed elements are of types without hooks.
+static bool has_plain_elements(const mica_world *world) {
+    for (uint32_t i = 0; i < world->elements.count; i++) {
+        const mi_type *type = world->elements.data[i].pool->type;
+        if (type->has_construct || type->has_destruct || type->has_move || type->has_copy) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
-    if (count < 1 || count > MI_SPAWN_VALUE_MAX || !table->is_plain || table->component_count != count ||
-        world->elements.count > 0) {
+    const uint32_t made_count = table->component_count + world->elements.count; // more if something comes along
+    if (count < 1 || count > MI_SPAWN_VALUE_MAX || made_count != (uint32_t)count || !table->is_plain ||
+        !has_plain_elements(world)) {
         return;
     }
-    mi_spawn_plan plan = {.table = table, .tables_dropped = world->store.tables_dropped, .count = count};
+    mi_spawn_plan plan = {.table = table,
+                          .tables_dropped = world->store.tables_dropped,
+                          .count = count,
+                          .has_pools = world->elements.count > 0};
     uint32_t hash = 0;
     for (int32_t i = 0; i < count; i++) {
         plan.components[i] = value_component(world, &values[i]);
         hash = plan_hash(hash, plan.components[i]);
     }
     world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT] = plan;
+}
+
+// Finds the pools of a plan; false: one has no room for the next entity, or a tag is given a value.
+static bool find_plan_pools(const mica_world *world, const mi_spawn_plan *plan, const mica_value *values,
+                            mi_pool **pools) {
+    const mi_store *store = &world->store;
+    const uint32_t index = mi_slots_next(&store->slots);
+    for (int32_t i = 0; i < plan->count; i++) {
+        pools[i] = mi_store_find_pool(store, plan->components[i]);
+        const bool is_tag =
+            pools[i] != NULL ? pools[i]->size == 0 : plan->table->offset_of[plan->components[i]] == MI_OFFSET_TAG;
+        if ((pools[i] != NULL && !mi_store_is_open(store, pools[i], index)) || (is_tag && values[i].value != NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Spawns by a plan with pools, as below. No value of a pool moves meanwhile; those of a chunk that grows can be read
+// where they were.
+MI_APART static mica_entity spawn_in_pools(mica_world *world, const mi_spawn_plan *plan, const mica_value *values) {
+    mi_store *store = &world->store;
+    mi_table *table = plan->table;
+    const bool has_row = table != mi_store_root(store);
+    mi_pool *pools[MI_SPAWN_VALUE_MAX];
+    if (!find_plan_pools(world, plan, values, pools) || (has_row && !mi_store_open_row(store, table))) {
+        return MICA_NULL;
+    }
+    const uint32_t place = has_row ? mi_store_location(table, table->row_count) : 0;
+    for (int32_t i = 0; i < plan->count; i++) {
+        const mica_component component = plan->components[i];
+        if (pools[i] == NULL) {
+            if (table->offset_of[component] != MI_OFFSET_TAG) {
+                mi_store_place_plain(store, table, mi_store_base(store, place), mi_row_of(place), component,
+                                     values[i].value);
+            }
+        } else if (pools[i]->size > 0) {
+            mi_value_make(pools[i]->type, &store->values, mi_pool_value(pools[i], mi_pool_next(pools[i])),
+                          values[i].value);
+        }
+    }
+    const mica_entity entity = mi_slots_take(&store->slots, place);
+    if (has_row) {
+        mi_store_publish_at(store, table, entity, place);
+    }
+    for (int32_t i = 0; i < plan->count; i++) {
+        if (pools[i] != NULL) {
+            mi_store_put_element(store, pools[i], entity);
+        }
+    }
+    for (int32_t i = 0; i < plan->count; i++) {
+        if (pools[i] != NULL) {
+            mi_store_settle_groups(store, pools[i], entity);
+        }
+    }
+    MI_STORE_SHAKE(store, table);
+    return entity;
 }
 
 // Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
@@ -211,11 +283,16 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
     mi_store *store = &world->store;
     // The row is opened last: a value may lie in another table, whose chunk must not grow for nothing.
     if (plan->count != count || plan->tables_dropped != store->tables_dropped ||
-        memcmp(plan->components, components, sizeof(components)) != 0 || !mi_slots_have_room(&store->slots) ||
-        !mi_store_open_row(store, plan->table)) {
+        memcmp(plan->components, components, sizeof(components)) != 0 || !mi_slots_have_room(&store->slots)) {
         return MICA_NULL;
     }
+    if (plan->has_pools) {
+        return spawn_in_pools(world, plan, values);
+    }
     mi_table *table = plan->table;
+    if (!mi_store_open_row(store, table)) {
+        return MICA_NULL;
+    }
     const uint32_t place = mi_store_location(table, table->row_count);
     uint8_t *base = mi_store_base(store, place);
     for (int32_t i = 0; i < count; i++) {

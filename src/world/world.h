@@ -79,11 +79,13 @@ typedef struct mi_edit {
 #define MI_SPAWN_VALUE_MAX 8
 #define MI_SPAWN_PLAN_COUNT 16u
 
-// Where spawning exactly these components, in this order, leads: a table without hooks that has just them.
+// Where spawning exactly these components, in this order, leads: a table without hooks, and pools without hooks, that
+// have just them.
 typedef struct mi_spawn_plan {
     mi_table *table;
     uint32_t tables_dropped;                       // of the store when it was made: another number voids it
     int32_t count;                                 // 0: none
+    bool has_pools;                                // some of them live in pools, which are there
     mica_component components[MI_SPAWN_VALUE_MAX]; // those from `count` on are 0
 } mi_spawn_plan;
 

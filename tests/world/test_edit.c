@@ -215,6 +215,32 @@ static void spawning_the_same_again_is_no_other_set(void **state) {
     end(&f);
 }
 
+// The second spawn of a set goes the short way; what it gets must not differ.
+static void the_same_set_again_gets_its_tags_and_zeros(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    for (int32_t round = 0; round < 4; round++) {
+        const mica_entity entity = mica_spawn(f.world, mica_tag(Row), mica_value_of(Dot, {7}), mica_tag(DotTag),
+                                              mica_tag(RowTag), mica_tag(Pinned));
+        assert_int_equal(mica_entity_components(f.world, entity, NULL, 0), 5);
+        assert_int_equal(mica_get(f.world, entity, Row)->now, 0);
+        assert_int_equal(mica_get(f.world, entity, Dot)->now, 7);
+        assert_int_equal(mica_get(f.world, entity, Pinned)->now, 0);
+        mica_get_write(f.world, entity, Pinned)->now = 9; // left in the place when it is used again
+        const mica_entity bare = mica_spawn(f.world, mica_value_of(Dot, {round}), mica_tag(DotTag));
+        assert_int_equal(mica_get(f.world, bare, Dot)->now, round);
+        const mica_value bad[] = {{.type = mica_type_of(Dot)}, {.type = mica_type_of(DotTag), .value = &round}};
+        assert_true(mica_entity_is_null(mica_entity_spawn(f.world, bad, 2)));
+        assert_int_equal(mica_last_result(), MICA_NO_VALUE);
+        assert_int_equal(mica_world_entity_count(f.world), 2);
+        check(f.world);
+        assert_int_equal(mica_destroy(f.world, entity), MICA_OK);
+        assert_int_equal(mica_destroy(f.world, bare), MICA_OK);
+    }
+    end(&f);
+}
+
 // Values in the world
 
 static void a_value_of_a_pool_is_copied_while_the_pool_grows(void **state) {
@@ -688,6 +714,7 @@ int main(void) {
         cmocka_unit_test(a_component_of_a_pool_leaves_the_row_alone),
         cmocka_unit_test(what_comes_along_crosses_storages_and_keeps_what_is_there),
         cmocka_unit_test(spawning_the_same_again_is_no_other_set),
+        cmocka_unit_test(the_same_set_again_gets_its_tags_and_zeros),
         cmocka_unit_test(a_value_of_a_pool_is_copied_while_the_pool_grows),
         cmocka_unit_test(values_of_each_storage_are_copied_into_the_other_while_both_grow),
         cmocka_unit_test(a_value_of_the_row_that_moves_is_taken_before_it_does),
