@@ -15,6 +15,9 @@ MICA_STRUCT(Squad, {
     Target leader;
     mica_entity members[3];
 });
+MICA_NAMED_WITH(TableSquad, Squad, (.storage = MICA_TABLE));
+MICA_NAMED_WITH(PackedSquad, Squad, (.storage = MICA_POOL));
+MICA_NAMED_WITH(StableSquad, Squad, (.storage = MICA_POOL, .stable = true));
 typedef struct Hidden {
     mica_entity who;
 } Hidden;
@@ -87,6 +90,28 @@ static void a_placeholder_in_a_component_is_found(void **state) {
     assert_fault(f->world, "game: Squad of entity 100:0 names placeholder 1");
 }
 
+static void a_placeholder_is_found_in_either_storage(void **state) {
+    const fixture *f = *state;
+    mica_type *const types[] = {mica_type_of(TableSquad), mica_type_of(PackedSquad), mica_type_of(StableSquad)};
+    for (int32_t t = 0; t < 3; t++) {
+        const mica_component component = mica_world_register(f->world, types[t]);
+        const Squad squad = {.leader = {MICA_NULL}};
+        const mica_entity first = mica_create(f->world);
+        const mica_entity second = mica_create(f->world);
+        assert_int_equal(mica_entity_add(f->world, first, component, &squad), MICA_OK);
+        assert_int_equal(mica_entity_add(f->world, second, component, &squad), MICA_OK);
+        ((Squad *)mica_entity_get_write(f->world, first, component))->members[1] = f->placeholder;
+        assert_fault(f->world, types[t]->name);
+        // Where nobody is any more, nothing is looked at.
+        assert_int_equal(mica_entity_remove(f->world, first, component), MICA_OK);
+        assert_int_equal(mica_world_validate(f->world), MICA_OK);
+        ((Squad *)mica_entity_get_write(f->world, second, component))->leader.who = f->placeholder;
+        assert_fault(f->world, types[t]->name);
+        assert_int_equal(mica_destroy(f->world, second), MICA_OK);
+        assert_int_equal(mica_world_validate(f->world), MICA_OK);
+    }
+}
+
 static void a_placeholder_in_a_resource_is_found(void **state) {
     const fixture *f = *state;
     assert_int_equal(mica_set_resource(f->world, Target, {f->placeholder}), MICA_OK);
@@ -129,9 +154,13 @@ static void a_failed_allocation_is_said(void **state) {
 int main(void) {
 #define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(a_world_is_sound_whatever_is_in_use),     CASE(a_placeholder_in_a_component_is_found),
-        CASE(a_placeholder_in_a_resource_is_found),    CASE(what_is_not_reflected_is_not_looked_into),
-        CASE(placeholders_that_were_applied_are_gone), CASE(a_failed_allocation_is_said),
+        CASE(a_world_is_sound_whatever_is_in_use),
+        CASE(a_placeholder_in_a_component_is_found),
+        CASE(a_placeholder_is_found_in_either_storage),
+        CASE(a_placeholder_in_a_resource_is_found),
+        CASE(what_is_not_reflected_is_not_looked_into),
+        CASE(placeholders_that_were_applied_are_gone),
+        CASE(a_failed_allocation_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
