@@ -1,7 +1,7 @@
 /// \file order.h
 /// Orders: walks over a query sorted by a key, kept sorted between walks.
 ///
-///     mica_order *by_depth = mica_order_create(sprites, mica_id(world, Sprite), compare_depths, NULL);
+///     mica_order *by_depth = mica_order_create(sprites, mica_register(world, Sprite), compare_depths, NULL);
 ///     mica_each (by_depth, it) { ... }
 ///
 /// Spans come in ascending order of the compare function; equal ones keep the query's order of visit. When a walk opens
