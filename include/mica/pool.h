@@ -91,8 +91,8 @@ typedef struct mica_group mica_group;
 
 #define MICA_GROUP_MAX 16
 
-/// Each entry is a type, or an id in the list of ids beside it; a list ends at the first entry that is neither. All name
-/// components that live in pools, none twice.
+/// Each entry is a type, or an id in the list of ids beside it; a list ends at the first entry that is neither. All
+/// name components that live in pools, none twice.
 typedef struct mica_group_def {
     mica_type *owned[MICA_GROUP_MAX];         ///< their pools are kept in order; one at least
     mica_type *with[MICA_GROUP_MAX];          ///< must be there as well
