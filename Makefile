@@ -2,7 +2,7 @@
 
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: release demo test bench lint format clean help
+.PHONY: release demo test bench curves lint format clean help
 
 release: ## the libraries, the program and the examples, in build/release/ (the default)
 	@scripts/bootstrap.sh build
@@ -20,6 +20,10 @@ test: ## all tests, under AddressSanitizer and UndefinedBehaviorSanitizer
 
 bench: release ## all benchmarks, each beside its hand-written C
 	@build/release/mica bench
+
+curves: release ## measure and draw docs/images/table_or_pool.svg
+	@build/release/mica bench curve/ --json build/curves.json
+	@bench/curves.py build/curves.json docs/images/table_or_pool.svg
 
 lint: ## clang-tidy, cppcheck, the format, the order of the folders, headers on their own
 	@scripts/bootstrap.sh build test lint

@@ -20,6 +20,7 @@ extern const bench_family bench_walk;
 extern const bench_family bench_walk_pools;
 extern const bench_family bench_tree;
 extern const bench_family bench_memory;
+extern const bench_family bench_curve;
 
 /// All families, in the order in which they run.
 extern const bench_family *const bench_families[];
