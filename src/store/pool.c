@@ -95,6 +95,11 @@ static void give(mi_heap *heap, void *memory, size_t byte_size, size_t alignment
 
 // Room
 
+// Called whenever one of the capacities has changed.
+static void note_room(mi_pool *pool) {
+    pool->room = pool->size == 0 || pool->capacity < pool->value_capacity ? pool->capacity : pool->value_capacity;
+}
+
 // Brings handles, and bits of who is live, into memory for `capacity` positions.
 static bool resize_positions(mi_pool *pool, mi_heap *heap, uint32_t capacity) {
     mica_entity *entities = NULL;
@@ -123,6 +128,7 @@ static bool resize_positions(mi_pool *pool, mi_heap *heap, uint32_t capacity) {
     pool->entities = entities;
     pool->live = live;
     pool->capacity = capacity;
+    note_room(pool);
     return true;
 }
 
@@ -180,6 +186,7 @@ static bool resize_piece(mi_pool *pool, mi_heap *heap, const mica_allocator *val
         pool->pages[i] = to + ((size_t)i << pool->page_shift) * pool->size;
     }
     pool->value_capacity = capacity;
+    note_room(pool);
     return true;
 }
 
@@ -189,6 +196,7 @@ static void drop_pages(mi_pool *pool, mi_heap *heap, uint32_t keep) {
         give(heap, pool->pages[i], values_bytes(pool, 1u << pool->page_shift), value_align(pool));
     }
     pool->value_capacity = keep << pool->page_shift;
+    note_room(pool);
 }
 
 // Adds pages to a paged pool until `need` positions have room for a value; all or none. The lists have room.
@@ -202,6 +210,7 @@ static bool add_pages(mi_pool *pool, mi_heap *heap, uint64_t need) {
             return false;
         }
         pool->value_capacity += 1u << pool->page_shift;
+        note_room(pool);
     }
     return true;
 }
@@ -573,7 +582,8 @@ uint32_t mi_pool_position_of(const mi_pool *pool, const void *address) {
 }
 
 static const char *validate_room(const mi_pool *pool) {
-    if (pool->count > pool->capacity || (pool->size != 0 && pool->count > pool->value_capacity)) {
+    if (pool->count > pool->room || pool->room > pool->capacity ||
+        (pool->size != 0 && pool->room > pool->value_capacity)) {
         return "pool: more positions than there is room for";
     }
     if (pool->count > POSITION_MAX || pool->dead_count > pool->count) {

@@ -41,6 +41,7 @@ typedef struct mi_pool {
     uint32_t dead_head;      // position of the last one, MI_POSITION_NONE: none
     uint32_t capacity;       // positions that `entities` has room for
     uint32_t value_capacity; // positions that have room for a value
+    uint32_t room;           // the smaller one of the two; of a tag, the first
     uint32_t index;          // number among its store's pools: its bit in masks
     uint64_t structure;      // grows when an element comes, goes or moves: what is cached about positions is void
     uint64_t *versions;      // by page
@@ -86,8 +87,7 @@ static inline uint32_t mi_pool_next(const mi_pool *pool) {
 }
 // Whether mi_pool_next has room without mi_pool_reserve.
 static inline bool mi_pool_has_room(const mi_pool *pool) {
-    return pool->dead_head != MI_POSITION_NONE ||
-           (pool->count < pool->capacity && (pool->size == 0 || pool->count < pool->value_capacity));
+    return pool->dead_head != MI_POSITION_NONE || pool->count < pool->room;
 }
 // Publishes the element at mi_pool_next, whose value is made. Room and page are there.
 static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version);

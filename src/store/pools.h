@@ -90,14 +90,13 @@ static inline bool mi_store_put_simply(mi_store *store, mi_pool *pool, mica_enti
     const uint32_t position = pool->count;
     const uint32_t size = pool->size;
     uint32_t location = 0;
-    if (!pool->is_simple || pool->groups.count > 0 || (value == NULL) != (size == 0) || position >= pool->capacity ||
+    if (!pool->is_simple || pool->groups.count > 0 || (value == NULL) != (size == 0) || position >= pool->room ||
         page >= pool->sparse_count || pool->sparse[page] == NULL ||
         !mi_slots_resolve(&store->slots, entity, &location)) {
         return false;
     }
     uint64_t *mask = mi_masks_of(&store->masks, index);
-    if (*mi_pool_slot_of(pool, entity) != MI_SPARSE_NONE || mask == NULL ||
-        (size != 0 && position >= pool->value_capacity)) {
+    if (*mi_pool_slot_of(pool, entity) != MI_SPARSE_NONE || mask == NULL) {
         return false;
     }
     if (size != 0) {
