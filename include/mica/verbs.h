@@ -33,17 +33,20 @@ static inline mica_result mica_world_remove_typed(mica_world *world, mica_entity
     return component == 0 ? mica_last_result() : mica_entity_remove(world, entity, component);
 }
 static inline bool mica_world_has_typed(mica_world *world, mica_entity entity, mica_type *type) {
-    return mica_entity_has(world, entity, mica_world_component(world, type));
+    uint32_t known = 0;
+    return mica_world_knows(world, type, &known) ? mica_entity_has_known(world, entity, known)
+                                                 : mica_entity_has(world, entity, mica_world_register(world, type));
+}
+static inline const void *mica_world_get_called(mica_world *world, mica_entity entity, mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? NULL : mica_entity_get(world, entity, component);
 }
 static inline const void *mica_world_get_typed(mica_world *world, mica_entity entity, mica_type *type,
                                                size_t byte_size) {
-    const uint32_t cached = mica_world_cached(world, type);
-    const mica_component component = (mica_component)cached;
-    if (component == 0) {
-        return NULL;
-    }
-    const void *value = cached == component ? mica_entity_peek(world, entity, component, byte_size) : NULL;
-    return MICA_LIKELY(value != NULL) ? value : mica_entity_get(world, entity, component);
+    uint32_t known = 0;
+    const void *value =
+        mica_world_knows(world, type, &known) ? mica_entity_peek(world, entity, known, byte_size) : NULL;
+    return MICA_LIKELY(value != NULL) ? value : mica_world_get_called(world, entity, type);
 }
 static inline void *mica_world_get_write_typed(mica_world *world, mica_entity entity, mica_type *type) {
     const mica_component component = mica_world_component(world, type);

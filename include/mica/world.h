@@ -105,6 +105,7 @@ MICA_API mica_component mica_world_register(mica_world *world, mica_type *type);
 /// \cond internal: what inline functions see of a world. Not for programs: it changes from version to version.
 #define MICA_HEAD_ROW_BITS 12
 #define MICA_HEAD_COLUMN_ALIGN 64
+#define MICA_HEAD_SPARSE_SHIFT 12
 struct mica_head_table {
     const uint16_t *offset_of;
     const uint16_t *last_byte_of;
@@ -114,10 +115,19 @@ struct mica_head_chunk {
     uint8_t *base;
     const struct mica_head_table *table;
 };
+struct mica_head_pool {
+    const uint64_t *const *sparse;
+    uint32_t sparse_count;
+    uint32_t page_shift;
+    const uint8_t *const *pages;
+};
 struct mica_head {
     uint32_t schema_serial;
     uint32_t copied_count; // columns that open walks hold copies of for writing: only the library knows where to look
     const struct mica_head_chunk *chunks;
+    const struct mica_head_pool *const *pools;
+    uint32_t pool_count;
+    uint32_t pool_capacity;
     const uint64_t *slots;
     uint32_t slot_count;
 };
@@ -126,23 +136,28 @@ static inline const struct mica_head *mica_head_of(const mica_world *world) {
 }
 /// \endcond
 
-/// \cond internal: the id of `type`, with `MICA_HEAD_POOL_BIT` if the descriptor says so; 0 on failure.
-static inline uint32_t mica_world_cached(mica_world *world, mica_type *type) {
+/// \cond internal: whether a descriptor was last used with the world's schema, and then its id there, with
+/// `MICA_HEAD_POOL_BIT` if it lives in a pool.
+static inline bool mica_world_knows(const mica_world *world, const mica_type *type, uint32_t *known) {
 #if defined(__GNUC__)
     if (MICA_LIKELY(world != NULL && type != NULL)) {
         const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
-        if (MICA_LIKELY((uint32_t)(cache >> 32) == mica_head_of(world)->schema_serial)) {
-            return (uint32_t)cache;
-        }
+        *known = (uint32_t)cache;
+        return MICA_LIKELY((uint32_t)(cache >> 32) == mica_head_of(world)->schema_serial);
     }
+#else
+    (void)world;
+    (void)type;
+    (void)known;
 #endif
-    return mica_world_register(world, type);
+    return false;
 }
 /// \endcond
 
 /// As `mica_world_register`, without a call for a descriptor that was last used with this schema. O(1).
 static inline mica_component mica_world_component(mica_world *world, mica_type *type) {
-    return (mica_component)mica_world_cached(world, type);
+    uint32_t known = 0;
+    return mica_world_knows(world, type, &known) ? (mica_component)known : mica_world_register(world, type);
 }
 
 // Entities
@@ -250,25 +265,70 @@ MICA_API bool mica_entity_has_any(const mica_world *world, mica_entity entity, c
 /// error), or on failure: `MICA_STALE`, `MICA_UNKNOWN`, `MICA_NO_VALUE` (a tag). O(1).
 MICA_API const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component);
 
-/// \cond internal: the value of `byte_size` bytes if the entity has it, NULL otherwise and in doubt. `world` is not
-/// NULL.
-static inline const void *mica_entity_peek(const mica_world *world, mica_entity entity, mica_component component,
-                                           size_t byte_size) {
-    const struct mica_head *head = mica_head_of(world);
+/// \cond internal: where the entity's row stands, chunk << MICA_HEAD_ROW_BITS | row; 0: not alive, or without a row.
+static inline uint32_t mica_entity_location(const struct mica_head *head, mica_entity entity) {
     const uint32_t index = mica_entity_index(entity);
-    if (MICA_UNLIKELY(index >= head->slot_count || head->copied_count > 0)) {
-        return NULL;
+    if (MICA_UNLIKELY(index >= head->slot_count)) {
+        return 0;
     }
     // Another generation leaves a high bit; so does a free slot.
     const uint64_t location = head->slots[index] ^ (uint64_t)mica_entity_generation(entity) << 32;
-    if (MICA_UNLIKELY(location - (1u << MICA_HEAD_ROW_BITS) >= 0x80000000u - (1u << MICA_HEAD_ROW_BITS))) {
-        return NULL; // not alive, or without a row
+    const uint64_t least = 1u << MICA_HEAD_ROW_BITS;
+    return MICA_LIKELY(location - least < 0x80000000u - least) ? (uint32_t)location : 0;
+}
+// The position of an entity in a pool; from 0x80000000 on: it is not in it.
+static inline uint64_t mica_entity_position(const struct mica_head_pool *pool, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    const uint32_t page = index >> MICA_HEAD_SPARSE_SHIFT;
+    if (MICA_UNLIKELY(page >= pool->sparse_count || pool->sparse[page] == NULL)) {
+        return UINT64_MAX;
     }
-    const struct mica_head_chunk *chunk = &head->chunks[location >> MICA_HEAD_ROW_BITS];
-    if (MICA_UNLIKELY(component >= chunk->table->offset_count || chunk->table->offset_of[component] == 0)) {
+    return pool->sparse[page][index & ((1u << MICA_HEAD_SPARSE_SHIFT) - 1)] ^ (uint64_t)mica_entity_generation(entity)
+                                                                                  << 32;
+}
+// The pool of a component; NULL: there is none yet.
+static inline const struct mica_head_pool *mica_head_pool_of(const struct mica_head *head, mica_component component) {
+    return MICA_LIKELY(component < head->pool_count) ? head->pools[component] : NULL;
+}
+// `mica_entity_has` of what `mica_world_knows` says.
+static inline bool mica_entity_has_known(const mica_world *world, mica_entity entity, uint32_t known) {
+    const struct mica_head *head = mica_head_of(world);
+    if ((known & MICA_HEAD_POOL_BIT) != 0) {
+        const struct mica_head_pool *pool = mica_head_pool_of(head, (mica_component)known);
+        return pool != NULL && mica_entity_position(pool, entity) < 0x80000000u;
+    }
+    const uint32_t location = mica_entity_location(head, entity);
+    if (MICA_UNLIKELY(location == 0)) {
+        return false;
+    }
+    const struct mica_head_table *table = head->chunks[location >> MICA_HEAD_ROW_BITS].table;
+    return known < table->offset_count && table->offset_of[known] != 0;
+}
+// The value of `byte_size` bytes, of what `mica_world_knows` says, if the entity has it; NULL otherwise and in doubt.
+static inline const void *mica_entity_peek(const mica_world *world, mica_entity entity, uint32_t known,
+                                           size_t byte_size) {
+    const struct mica_head *head = mica_head_of(world);
+    if (MICA_UNLIKELY(head->copied_count > 0)) {
         return NULL;
     }
-    return chunk->base + (size_t)chunk->table->offset_of[component] * MICA_HEAD_COLUMN_ALIGN +
+    if ((known & MICA_HEAD_POOL_BIT) != 0) {
+        const struct mica_head_pool *pool = mica_head_pool_of(head, (mica_component)known);
+        const uint64_t position = pool != NULL ? mica_entity_position(pool, entity) : UINT64_MAX;
+        if (MICA_UNLIKELY(position >= 0x80000000u)) {
+            return NULL;
+        }
+        return pool->pages[position >> pool->page_shift] +
+               (size_t)(position & ((1u << pool->page_shift) - 1)) * byte_size;
+    }
+    const uint32_t location = mica_entity_location(head, entity);
+    if (MICA_UNLIKELY(location == 0)) {
+        return NULL;
+    }
+    const struct mica_head_chunk *chunk = &head->chunks[location >> MICA_HEAD_ROW_BITS];
+    if (MICA_UNLIKELY(known >= chunk->table->offset_count || chunk->table->offset_of[known] == 0)) {
+        return NULL;
+    }
+    return chunk->base + (size_t)chunk->table->offset_of[known] * MICA_HEAD_COLUMN_ALIGN +
            (size_t)(location & ((1u << MICA_HEAD_ROW_BITS) - 1)) * byte_size;
 }
 /// \endcond

@@ -29,6 +29,13 @@ _Static_assert(sizeof(mi_chunk) == sizeof(struct mica_head_chunk), "head: chunks
 _Static_assert(offsetof(mi_table, offset_of) == offsetof(struct mica_head_table, offset_of), "head: offsets");
 _Static_assert(offsetof(mi_table, offset_count) == offsetof(struct mica_head_table, offset_count),
                "head: offset count");
+_Static_assert(offsetof(mi_store, pools.data) == offsetof(struct mica_head, pools), "head: pools");
+_Static_assert(offsetof(mi_store, pools.count) == offsetof(struct mica_head, pool_count), "head: pool count");
+_Static_assert(offsetof(mi_pool, sparse) == offsetof(struct mica_head_pool, sparse), "head: sparse");
+_Static_assert(offsetof(mi_pool, sparse_count) == offsetof(struct mica_head_pool, sparse_count), "head: sparse count");
+_Static_assert(offsetof(mi_pool, page_shift) == offsetof(struct mica_head_pool, page_shift), "head: page shift");
+_Static_assert(offsetof(mi_pool, pages) == offsetof(struct mica_head_pool, pages), "head: pages");
+_Static_assert(MI_SPARSE_SHIFT == MICA_HEAD_SPARSE_SHIFT, "head: positions");
 _Static_assert(MI_ROW_BITS == MICA_HEAD_ROW_BITS && MI_COLUMN_ALIGN == MICA_HEAD_COLUMN_ALIGN, "head: locations");
 
 typedef struct table_key {

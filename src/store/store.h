@@ -25,8 +25,9 @@ typedef struct mi_chunk {
 typedef struct mi_store {
     // The members of struct mica_head, in its order.
     uint32_t schema_serial;
-    uint32_t copied_count; // columns that open walks hold copies of for writing
-    mi_chunk *chunks;      // by chunk id; 0 is never used
+    uint32_t copied_count;     // columns that open walks hold copies of for writing
+    mi_chunk *chunks;          // by chunk id; 0 is never used
+    MI_ARRAY(mi_pool *) pools; // by component id; NULL: none
     mi_slots slots;
     // The rest is seen by the library alone.
     mi_heap *heap;
@@ -51,7 +52,6 @@ typedef struct mi_store {
     uint32_t tables_dropped; // grows when tables are dropped: what is cached about tables is void
     uint32_t tables_made;    // grows when tables are made
     uint32_t sorted_count;
-    MI_ARRAY(mi_pool *) pools;     // by component id; NULL: none
     MI_ARRAY(mi_pool *) pool_list; // by number
     MI_ARRAY(struct mi_group *) groups;
     mi_masks masks;

@@ -267,6 +267,65 @@ static void a_patch_keeps_the_row_where_it_is(void **state) {
     watched_end(&w);
 }
 
+MICA_STRUCT_WITH(PooledValue, (.storage = MICA_POOL), { int32_t number; });
+MICA_TAG_WITH(PooledMark, (.storage = MICA_POOL));
+
+// Typed verbs look things up in the caller's code, others in the library's: both must find the same.
+static void assert_found_alike(mica_world *world, mica_entity entity) {
+    mica_type *const types[] = {mica_type_of(Health), mica_type_of(Frozen), mica_type_of(PooledValue),
+                                mica_type_of(PooledMark)};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        const bool has = mica_world_has_typed(world, entity, types[i]);
+        assert_int_equal(has, mica_entity_has(world, entity, mica_world_component(world, types[i])));
+    }
+    assert_ptr_equal(mica_get(world, entity, Health), mica_entity_get(world, entity, mica_register(world, Health)));
+    assert_ptr_equal(mica_get(world, entity, PooledValue),
+                     mica_entity_get(world, entity, mica_register(world, PooledValue)));
+}
+
+static void typed_verbs_and_those_by_id_find_the_same(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity bare = mica_create(w.world);
+    assert_false(mica_has(w.world, bare, PooledValue)); // no pool yet
+    assert_null(mica_get(w.world, bare, PooledValue));
+    mica_entity entities[5000]; // more than a page of a pool's lookup
+    for (int32_t i = 0; i < 5000; i++) {
+        entities[i] = mica_create(w.world);
+        if (i % 2 == 0) {
+            mica_set(w.world, entities[i], Health, {i});
+        }
+        if (i % 3 == 0 && i > 2500) {
+            mica_set(w.world, entities[i], PooledValue, {i});
+            mica_add(w.world, entities[i], PooledMark);
+        }
+    }
+    mica_destroy(w.world, entities[4998]);
+    const mica_entity again = mica_create(w.world); // in the slot of the one destroyed
+    assert_int_equal(mica_entity_index(again), mica_entity_index(entities[4998]));
+    for (int32_t i = 0; i < 4998; i++) {
+        assert_found_alike(w.world, entities[i]);
+        assert_int_equal(mica_has(w.world, entities[i], Health), i % 2 == 0);
+        assert_int_equal(mica_has(w.world, entities[i], PooledMark), i % 3 == 0 && i > 2500);
+        const PooledValue *value = mica_get(w.world, entities[i], PooledValue);
+        assert_int_equal(value != NULL ? value->number : -1, i % 3 == 0 && i > 2500 ? i : -1);
+    }
+    assert_found_alike(w.world, entities[4998]);
+    assert_false(mica_has(w.world, entities[4998], PooledValue));
+    assert_found_alike(w.world, again);
+    assert_found_alike(w.world, MICA_NULL);
+    assert_found_alike(w.world, mica_entity_make(1000000, 0));
+    // Another world's ids are others, and the descriptors remember this one's.
+    mica_world *other = mica_world_create(NULL);
+    const mica_entity alone = mica_create(other);
+    assert_int_equal(mica_add(other, alone, PooledMark), MICA_OK);
+    assert_found_alike(other, alone);
+    assert_found_alike(w.world, entities[3000]);
+    mica_world_destroy(other);
+    watched_end(&w);
+}
+
 static void absence_is_no_error(void **state) {
     (void)state;
     watched_world w;
@@ -499,6 +558,7 @@ int main(void) {
         cmocka_unit_test(destroying_half_of_many_in_any_order_leaves_the_other_half),
         cmocka_unit_test(unknown_components_and_tags_with_values_are_refused),
         cmocka_unit_test(a_patch_keeps_the_row_where_it_is),
+        cmocka_unit_test(typed_verbs_and_those_by_id_find_the_same),
         cmocka_unit_test(absence_is_no_error),
         cmocka_unit_test(create_at_gives_exactly_the_handles_asked_for),
         cmocka_unit_test(clear_after_a_delete_leaves_nobody_behind),
