@@ -15,6 +15,8 @@ MICA_ENUM(Colour, {RED, GREEN});
 MICA_STRUCT(Mass, { float kilograms; });
 MICA_STRUCT_WITH(Ore, (.storage = MICA_POOL), { int32_t grams; });
 MICA_STRUCT_WITH(Gem, (.storage = MICA_POOL, .stable = true), { int32_t carats; });
+MICA_STRUCT_WITH(Sand, (.storage = MICA_TABLE), { int32_t grams; });
+MICA_TAG_WITH(Wet, (.storage = MICA_TABLE));
 MICA_STRUCT_WITH(Shield, (.toggle = true), { int32_t now; });
 
 typedef struct sweep {
@@ -32,6 +34,7 @@ typedef struct sweep {
     mica_slot_map *map;
     mica_group *group; // made by those who need it
     mica_entity stone; // as well: Ore and Gem
+    mica_entity dune;  // as well: Sand and Wet
     mica_key key;
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
@@ -221,6 +224,10 @@ static void fill_pools(sweep *s) {
     s->stone = stones[4];
 }
 
+static void fill_table(sweep *s) {
+    s->dune = mica_spawn(s->w.world, mica_value_of(Sand, {1}), mica_tag(Wet));
+}
+
 static void fill_pools_widely(sweep *s) {
     fill_pools(s);
     assert_int_equal(mica_pool_reserve(s->w.world, ID(Ore), 3000), MICA_OK);
@@ -376,7 +383,7 @@ static bool entity_kill(sweep *s) {
     return mica_kill(s->w.world, s->plain) == MICA_OK;
 }
 static bool entity_remove(sweep *s) {
-    return mica_remove(s->w.world, s->plain, Position) == MICA_OK;
+    return mica_remove(s->w.world, s->dune, Wet) == MICA_OK;
 }
 static bool entity_set(sweep *s) {
     return mica_set(s->w.world, s->plain, Target, {s->plain}) == MICA_OK;
@@ -386,7 +393,7 @@ static bool entity_set_in_place(sweep *s) {
     return mica_set(s->w.world, s->owner, Owned, {.number = &number}) == MICA_OK;
 }
 static bool entity_set_parent(sweep *s) {
-    return mica_entity_set_parent(s->w.world, s->plain, s->owner, MICA_POSE_WORLD) == MICA_OK;
+    return mica_entity_set_parent(s->w.world, s->owner, s->plain, MICA_POSE_WORLD) == MICA_OK;
 }
 static bool entity_set_parent_null(sweep *s) {
     return mica_entity_set_parent(s->w.world, s->child, MICA_NULL, MICA_POSE_WORLD) == MICA_OK;
@@ -687,7 +694,7 @@ static const sweep_operation operations[] = {
     {"mica_entity_enable", entity_enable, NULL, false},
     {"mica_entity_enable_component", entity_enable_component, give_shield, false},
     {"mica_entity_kill", entity_kill, NULL, false},
-    {"mica_entity_remove", entity_remove, NULL, false},
+    {"mica_entity_remove", entity_remove, fill_table, false},
     {"mica_entity_set", entity_set, NULL, false},
     {"mica_entity_set", entity_set_in_place, NULL, false},
     {"mica_entity_set_parent", entity_set_parent, NULL, false},

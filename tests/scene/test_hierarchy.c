@@ -14,6 +14,7 @@
 #include <mica/mica.h>
 
 MICA_STRUCT(Weight, { int32_t grams; });
+MICA_STRUCT_WITH(Ballast, (.storage = MICA_TABLE), { int32_t grams; });
 MICA_TAG(Marked);
 
 static mica_world *make_world(void) {
@@ -988,7 +989,7 @@ static void make_failing_world(failing_world *of) {
         of->entities[i] = mica_entity_make(1 + 2000 * (uint32_t)i, 0);
     }
     assert_int_equal(mica_entity_create_at(of->world, of->entities, 6), MICA_OK);
-    mica_set(of->world, of->entities[3], Weight, {3});
+    mica_set(of->world, of->entities[3], Ballast, {3}); // a row also without a link
     mica_set(of->world, of->entities[4], mica_transform, MICA_TRANSFORM_IDENTITY);
     mica_set_parent(of->world, of->entities[1], of->entities[0]);
     mica_set_parent(of->world, of->entities[2], of->entities[0]);

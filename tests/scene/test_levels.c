@@ -12,7 +12,7 @@
 
 #include <mica/mica.h>
 
-MICA_STRUCT(Weight, { int32_t grams; });
+MICA_STRUCT_WITH(Weight, (.storage = MICA_TABLE), { int32_t grams; }); // with a table of its own
 
 static const mica_transform step = {{1, 2, 3}, {0, 0.6f, 0, 0.8f}, {1, 1, 1}};
 

@@ -19,7 +19,8 @@ static void a_pool_is_made_once_and_has_the_next_number(void **state) {
     fixture f;
     begin(&f);
     const mi_type *table_type = mi_schema_type(
-        f.schema, mica_schema_register(f.schema, &(mica_type){.name = "InTables", .size = 4, .align = 4}));
+        f.schema, mica_schema_register(
+                      f.schema, &(mica_type){.name = "InTables", .size = 4, .align = 4, .traits.storage = MICA_TABLE}));
     assert_false(table_type->in_pool);
     const mi_type *type = add_type(&f, "Late", 16, (mica_traits){.toggle = false});
     assert_null(mi_store_find_pool(&f.store, type->info.id));
