@@ -16,10 +16,10 @@
 /// Spans are long where the rows follow each other in all storages that are read or written. Where they do not, up to
 /// 256 entities at a time are handed out all the same, those with the same optional components together: columns whose
 /// values lie apart are then *copies*, made when the span begins. What is written to a copy is brought back, value by
-/// value where it changed, when the walk goes on or ends, or earlier if a verb or another walk asks for the component.
-/// A column of copies does not show what others write to the same values while the span lasts. Values are never copied
-/// for types with a move hook or the trait `always_dirty` and for values over 256 bytes: spans end where these do not
-/// follow each other.
+/// value where it changed, when the walk goes on or ends, or earlier: if a verb asks for the value, if the pool's
+/// arrays are asked for, and if another walk begins or goes on. A column of copies does not show what others write to
+/// the same values while the span lasts. Values are never copied for types with a move hook or the trait `always_dirty`
+/// and for values over 256 bytes: spans end where these do not follow each other.
 #pragma once
 
 #include <mica/world.h>
@@ -168,7 +168,7 @@ MICA_API const void *mica_iter_read_id(const mica_iter *iter, mica_component com
 MICA_API void *mica_iter_write_id(const mica_iter *iter, mica_component component);
 
 /// Where to record structural changes during a walk: inside a system the system's buffer; outside, one that is applied
-/// when the world's last open walk ends. NULL: `MICA_OUT_OF_MEMORY`. O(1).
+/// when the world's last open walk ends, and the callback that the walk is in. NULL: `MICA_OUT_OF_MEMORY`. O(1).
 MICA_API mica_commands *mica_iter_commands_of(mica_iter *iter);
 
 /// Goes to the next row; false at the end. For walks by rows. O(1).

@@ -218,6 +218,7 @@ mica_result mica_transform_world_of(const mica_world *world, mica_entity entity,
     if (pose_of(world, pose_component(world), mica_entity_index(entity), &column) == NULL) {
         return mi_fail(&world->log, MICA_ABSENT, call, "{} has no Transform", MI_ENTITY(entity));
     }
+    mi_world_settle_all(world);
     const mi_matrix product = mi_transform_chain(world, mi_hierarchy_find(world), mica_entity_index(entity));
     for (int32_t i = 0; i < 16; i++) {
         matrix[i] = (float)product.m[i];
@@ -343,6 +344,7 @@ mica_result mica_transform_resolve(mica_world *world) {
     if (pass.transform == 0 || pass.world_transform == 0) {
         return mica_last_result();
     }
+    mi_world_settle_all(world);
     const mica_result result = pass.hierarchy == NULL ? MICA_OK : prepare_pass(&pass);
     if (result != MICA_OK) {
         return result;

@@ -525,6 +525,7 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     world->callback_call = call; // the callback must not move the row that it is given
     change(value, user);
     world->callback_call = outer_call;
+    mi_world_apply_walk_commands(world, call);
     return MICA_OK;
 }
 

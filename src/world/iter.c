@@ -22,9 +22,7 @@ mica_iter mica_query_begin(mica_query *query) {
         return iter;
     }
     mica_world *world = query->world;
-    if (MICA_UNLIKELY(world->store.copied_count > 0)) {
-        mi_walks_settle(world);
-    }
+    mi_world_settle_all(world);
     if (!mi_walk_is_plain(query)) {
         iter.walk = mi_walk_open(query, true);
         if (iter.walk == NULL) {
@@ -56,6 +54,7 @@ bool mica_iter_next(mica_iter *iter) {
     }
     const mica_query *query = iter->query;
     const mi_store *store = &query->world->store;
+    mi_world_settle_all(query->world);
     while (iter->table_index < query->tables.count) {
         const mi_table *table = query->tables.data[iter->table_index];
         const uint32_t chunk_index = iter->chunk_index;
@@ -80,6 +79,13 @@ bool mica_iter_next(mica_iter *iter) {
     return false;
 }
 
+void mi_world_apply_walk_commands(mica_world *world, const char *call) {
+    if (!mi_world_is_locked(world) && world->running == NULL && world->walk_commands != NULL &&
+        mica_commands_count(world->walk_commands) > 0) {
+        mi_commands_apply(world->walk_commands, call);
+    }
+}
+
 void mica_iter_end(mica_iter *iter) {
     if (iter == NULL || !iter->open) {
         return;
@@ -96,10 +102,7 @@ void mica_iter_end(mica_iter *iter) {
         query->open_count--;
         world->walk_count--;
     }
-    if (world->walk_count == 0 && world->running == NULL && world->walk_commands != NULL &&
-        mica_commands_count(world->walk_commands) > 0) {
-        mi_commands_apply(world->walk_commands, "mica_iter_end");
-    }
+    mi_world_apply_walk_commands(world, "mica_iter_end");
 }
 
 // Columns

@@ -512,9 +512,7 @@ mica_iter mica_order_begin(mica_order *order) {
     if (!check_sorting(world, call) || mi_query_update(query, call) != MICA_OK) {
         return iter;
     }
-    if (world->store.copied_count > 0) {
-        mi_walks_settle(world);
-    }
+    mi_world_settle_all(world);
     if (!update(order, call)) {
         return iter;
     }

@@ -4,7 +4,7 @@
 // structure locked, before anything has moved; whatever can fail is done by then.
 #include "base/sort.h"
 #include "base/text.h"
-#include "world/walk.h"
+#include "world/world.h"
 
 #include <mica/pool.h>
 
@@ -81,27 +81,21 @@ static mica_pool_view view_of(const mi_pool *pool) {
     };
 }
 
-// What open walks have written to copies has to be seen.
-static void settle_walks(const mica_world *world) {
-    if (world->store.copied_count > 0) {
-        mi_walks_settle(world);
-    }
-}
-
 mica_pool_view mica_pool_read(const mica_world *world, mica_component component) {
     const mi_pool *pool = find_pool(world, component, "mica_pool_read");
     if (pool != NULL) {
-        settle_walks(world);
+        mi_world_settle_all(world);
     }
     return view_of(pool);
 }
 
 mica_pool_view mica_pool_write(mica_world *world, mica_component component) {
     mi_pool *pool = find_pool(world, component, "mica_pool_write");
-    const uint32_t page_count = pool == NULL ? 0 : page_count_of(pool);
-    if (pool != NULL) {
-        settle_walks(world);
+    if (pool == NULL) {
+        return view_of(NULL);
     }
+    mi_world_settle_all(world);
+    const uint32_t page_count = page_count_of(pool);
     for (uint32_t page = 0; page < page_count; page++) {
         mi_pool_mark(pool, page << pool->page_shift, world->store.version);
     }

@@ -840,6 +840,7 @@ static void finish(mi_walk *walk) {
 
 bool mi_walk_next(mi_walk *walk) {
     mi_walk_settle(walk, true);
+    mi_world_settle_all(walk->query->world); // what is about to be copied may be in another walk's hands
     walk->count = 0;
     while (walk->count == 0) {
         mi_piece *piece = &walk->piece;

@@ -128,5 +128,3 @@ void mi_walk_gather(mi_walk *walk);
 void mi_walk_write_column(mi_walk *walk, uint32_t column);
 // Brings back what was written to copies. They may be written to further unless `ends`.
 void mi_walk_settle(mi_walk *walk, bool ends);
-// The same for all open walks of the world.
-void mi_walks_settle(const mica_world *world);

@@ -216,6 +216,16 @@ void *mi_world_value(const mica_world *world, mica_entity entity, uint32_t locat
 // Brings back what an open walk has written to a copy of this value, if one has: called before a value is looked at or
 // replaced, only while store.copied_count is not 0.
 void mi_world_settle(const mica_world *world, mica_entity entity, mica_component component);
+// The same for all that open walks have written: called before many values are looked at.
+void mi_walks_settle(const mica_world *world);
+static inline void mi_world_settle_all(const mica_world *world) {
+    if (MICA_UNLIKELY(world->store.copied_count > 0)) {
+        mi_walks_settle(world);
+    }
+}
+
+// Applies what walks outside systems have recorded, unless structure is still locked.
+void mi_world_apply_walk_commands(mica_world *world, const char *call);
 
 // Replaces a value where it is by `value` (NULL: constructed), taken as mi_change says. False: memory or a hook failed,
 // and the old value stands.

@@ -447,6 +447,35 @@ static void resolving_is_allowed_while_structure_is_locked_and_marks_what_it_wri
     mica_world_destroy(world);
 }
 
+MICA_TAG_WITH(InPool, (.storage = MICA_POOL));
+
+static void poses_that_a_span_holds_copies_of_are_resolved_as_written(void **state) {
+    (void)state;
+    enum { COUNT = 50 };
+    mica_world *world = make_world();
+    mica_entity entities[COUNT];
+    float matrix[16];
+    for (int32_t i = 0; i < COUNT; i++) {
+        entities[i] = spawn_pose(world, &at_rest);
+    }
+    for (int32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_add(world, entities[i * 7 % COUNT], InPool), MICA_OK);
+    }
+    spawn_pose(world, &at_rest); // the pool is the smaller one and drives, out of the rows' order
+    mica_each (mica_query_of(world, mica_write(mica_transform), mica_with(InPool)), it) {
+        mica_transform *poses = mica_write_of(it, mica_transform);
+        for (int32_t i = 0; i < it.count; i++) {
+            poses[i].position[0] = 3;
+        }
+        assert_int_equal(mica_transform_world_of(world, it.entities[0], matrix), MICA_OK);
+        assert_true(matrix[12] == 3);
+        poses[0].position[0] = 4;
+        assert_int_equal(mica_transform_resolve(world), MICA_OK);
+        assert_true(mica_get(world, it.entities[0], mica_world_transform)->m[12] == 4);
+    }
+    mica_world_destroy(world);
+}
+
 static void move_right(mica_run *run) {
     mica_each (run, it) {
         mica_transform *poses = mica_write_of(it, mica_transform);
@@ -827,6 +856,7 @@ int main(void) {
         cmocka_unit_test(resolving_again_follows_what_changed),
         cmocka_unit_test(a_chain_of_100000_is_resolved_and_kept_in_place),
         cmocka_unit_test(resolving_is_allowed_while_structure_is_locked_and_marks_what_it_writes),
+        cmocka_unit_test(poses_that_a_span_holds_copies_of_are_resolved_as_written),
         cmocka_unit_test(the_system_resolves_after_updates),
         cmocka_unit_test(resolving_without_memory_is_refused_and_writes_nothing),
         cmocka_unit_test(roots_that_could_not_lose_their_link_are_resolved),

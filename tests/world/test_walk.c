@@ -542,6 +542,75 @@ static void an_inner_walk_sees_what_the_outer_wrote(void **state) {
     mica_world_destroy(world);
 }
 
+// Goes on with a walk, which then shows nothing but `expected`.
+static void assert_goes_on_with(mica_iter *it, mica_type *type, int32_t expected) {
+    assert_true(mica_iter_next(it));
+    const int32_t *numbers = mica_iter_read(it, type); // all values are just a number
+    assert_non_null(numbers);
+    for (int32_t i = 0; i < it->count; i++) {
+        assert_int_equal(numbers[i], expected);
+    }
+}
+
+static void a_walk_that_goes_on_sees_what_another_wrote(void **state) {
+    (void)state;
+    enum { COUNT = 200 }; // one span
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[COUNT];
+    shuffled(world, entities, COUNT);
+    for (int32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_add_value(world, entities[i * 11 % COUNT], TableNumber, {i}), MICA_OK);
+    }
+    mica_query *query =
+        mica_query_of(world, mica_write(PackedNumber), mica_write(PagedNumber), mica_write(TableNumber));
+    mica_iter in_table = mica_query_begin(mica_query_of(world, mica_read(TableNumber)));
+    mica_iter in_pool = mica_query_begin(mica_query_of(world, mica_read(PackedNumber)));
+    mica_iter copied = mica_query_begin(mica_query_of(world, mica_with(PackedNumber), mica_read(PagedNumber)));
+    mica_each (query, it) {
+        PackedNumber *packed = mica_write_of(it, PackedNumber);
+        PagedNumber *paged = mica_write_of(it, PagedNumber);
+        TableNumber *table = mica_write_of(it, TableNumber);
+        for (int32_t i = 0; i < it.count; i++) {
+            packed[i].number = paged[i].number = table[i].number = -7;
+        }
+        assert_int_equal(it.count, COUNT);
+        assert_goes_on_with(&in_table, mica_type_of(TableNumber), -7);
+        assert_goes_on_with(&in_pool, mica_type_of(PackedNumber), -7);
+        assert_goes_on_with(&copied, mica_type_of(PagedNumber), -7);
+    }
+    mica_iter_end(&in_table);
+    mica_iter_end(&in_pool);
+    mica_iter_end(&copied);
+    mica_world_destroy(world);
+}
+
+static void the_arrays_of_a_pool_show_what_a_span_wrote(void **state) {
+    (void)state;
+    enum { COUNT = 200 }; // one span
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[COUNT];
+    mica_query *query = shuffled(world, entities, COUNT);
+    const mica_component paged = mica_register(world, PagedNumber);
+    mica_each (query, it) {
+        PagedNumber *numbers = mica_write_of(it, PagedNumber);
+        for (int32_t i = 0; i < it.count; i++) {
+            numbers[i].number = -7;
+        }
+        const mica_pool_view seen = mica_pool_read(world, paged);
+        assert_int_equal(seen.count, COUNT);
+        for (int32_t i = 0; i < COUNT; i++) {
+            assert_int_equal(((PagedNumber *)mica_pool_at(&seen, i))->number, -7);
+        }
+        numbers[0].number = -8;
+        const mica_pool_view written = mica_pool_write(world, paged);
+        const int32_t position = mica_pool_position(world, paged, it.entities[0]);
+        assert_int_equal(((PagedNumber *)mica_pool_at(&written, position))->number, -8);
+        ((PagedNumber *)mica_pool_at(&written, position))->number = -9;
+    }
+    assert_int_equal(mica_get(world, entities[0], PagedNumber)->number, -9);
+    mica_world_destroy(world);
+}
+
 static void leaving_a_walk_early_keeps_what_was_written(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
@@ -641,6 +710,8 @@ int main(void) {
         cmocka_unit_test(a_verb_sees_what_a_span_wrote_before),
         cmocka_unit_test(what_a_verb_writes_into_a_span_stays),
         cmocka_unit_test(an_inner_walk_sees_what_the_outer_wrote),
+        cmocka_unit_test(a_walk_that_goes_on_sees_what_another_wrote),
+        cmocka_unit_test(the_arrays_of_a_pool_show_what_a_span_wrote),
         cmocka_unit_test(leaving_a_walk_early_keeps_what_was_written),
         cmocka_unit_test(values_that_are_always_dirty_are_handed_out_in_place),
         cmocka_unit_test(the_smaller_pool_drives_and_of_equal_ones_the_first_by_name),
