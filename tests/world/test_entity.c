@@ -267,6 +267,26 @@ static void a_patch_keeps_the_row_where_it_is(void **state) {
     watched_end(&w);
 }
 
+static void destroy_by_a_walk(void *value, void *user) {
+    meddling *by = user;
+    mica_each (mica_query_of(by->world, mica_read(Health)), it) {
+        assert_int_equal(mica_commands_destroy_entity(mica_iter_commands(it), by->entity), MICA_OK);
+    }
+    assert_true(mica_alive(by->world, by->entity)); // `value` is its
+    ((Health *)value)->now++;
+}
+
+static void what_a_walk_in_a_patch_records_waits_for_its_end(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    meddling by = {.world = w.world, .entity = entity};
+    assert_int_equal(mica_patch(w.world, entity, Health, destroy_by_a_walk, &by), MICA_OK);
+    assert_false(mica_alive(w.world, entity));
+    watched_end(&w);
+}
+
 MICA_STRUCT_WITH(PooledValue, (.storage = MICA_POOL), { int32_t number; });
 MICA_TAG_WITH(PooledMark, (.storage = MICA_POOL));
 
@@ -323,274 +343,255 @@ static void typed_verbs_and_those_by_id_find_the_same(void **state) {
     assert_found_alike(other, alone);
     assert_found_alike(w.world, entities[3000]);
     mica_world_destroy(other);
+    watched_end(&w);
+}
 
-    static void destroy_by_a_walk(void *value, void *user) {
-        meddling *by = user;
-        mica_each (mica_query_of(by->world, mica_read(Health)), it) {
-            assert_int_equal(mica_commands_destroy_entity(mica_iter_commands(it), by->entity), MICA_OK);
-        }
-        assert_true(mica_alive(by->world, by->entity)); // `value` is its
-        ((Health *)value)->now++;
+static void absence_is_no_error(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_create(w.world);
+    const mica_entity other = mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}));
+    mica_error_clear();
+    assert_null(mica_get(w.world, entity, Health));
+    assert_null(mica_get(w.world, other, Health));
+    assert_null(mica_get_write(w.world, other, Health));
+    assert_int_equal(mica_remove(w.world, other, Health), MICA_OK);
+    assert_int_equal(mica_last_result(), MICA_OK);
+    assert_int_equal(mica_patch(w.world, other, Health, ignore, NULL), MICA_ABSENT);
+    watched_end(&w);
+}
+
+static void create_at_gives_exactly_the_handles_asked_for(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity wanted[] = {mica_entity_make(5, 2), mica_entity_make(1, 0)};
+    assert_int_equal(mica_entity_create_at(w.world, wanted, 2), MICA_OK);
+    assert_true(mica_alive(w.world, wanted[0]));
+    assert_int_equal(mica_set(w.world, wanted[0], Health, {3}), MICA_OK);
+    assert_int_equal(mica_entity_create_at(w.world, wanted, 1), MICA_EXISTS);
+    assert_said("entities[0]");
+    assert_int_equal(mica_entity_create_at(w.world, NULL, 1), MICA_INVALID);
+    assert_int_equal(mica_entity_create_at(w.world, wanted, -1), MICA_INVALID);
+    mica_destroy(w.world, wanted[0]);
+    assert_int_equal(mica_entity_create_at(w.world, wanted, 1), MICA_STALE);
+    const mica_entity next = mica_entity_make(5, 3);
+    assert_int_equal(mica_entity_create_at(w.world, &next, 1), MICA_OK);
+    mica_set(w.world, next, Health, {4});
+    for (int i = 0; i < 8; i++) {
+        assert_int_not_equal(mica_entity_index(mica_create(w.world)), 5);
     }
+    assert_int_equal(mica_get(w.world, next, Health)->now, 4);
+    assert_valid(w.world);
+    watched_end(&w);
+}
 
-    static void what_a_walk_in_a_patch_records_waits_for_its_end(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
-        meddling by = {.world = w.world, .entity = entity};
-        assert_int_equal(mica_patch(w.world, entity, Health, destroy_by_a_walk, &by), MICA_OK);
-        assert_false(mica_alive(w.world, entity));
-        watched_end(&w);
+static void clear_after_a_delete_leaves_nobody_behind(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity a = mica_create(w.world);
+    mica_create(w.world);
+    const mica_entity c = mica_spawn(w.world, mica_value_of(Health, {1}));
+    mica_destroy(w.world, a);
+    assert_int_equal(mica_world_clear(w.world), MICA_OK);
+    assert_int_equal(mica_world_entity_count(w.world), 0);
+    assert_int_equal(mica_query_count(mica_query_find(w.world, NULL, 0)), 0);
+    assert_false(mica_alive(w.world, c));
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void a_clone_has_copies_of_everything(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    int32_t number = 41;
+    const mica_entity source =
+        mica_spawn(w.world, mica_value_of(Health, {7}), mica_tag(Frozen), mica_value_of(Owned, {.number = &number}));
+    const mica_entity clone = mica_clone(w.world, source);
+    assert_int_equal(mica_get(w.world, clone, Health)->now, 7);
+    assert_true(mica_has(w.world, clone, Frozen));
+    assert_int_equal(*mica_get(w.world, clone, Owned)->number, 41);
+    assert_ptr_not_equal(mica_get(w.world, clone, Owned)->number, mica_get(w.world, source, Owned)->number);
+    const mica_entity empty = mica_clone(w.world, mica_create(w.world));
+    assert_int_equal(mica_entity_components(w.world, empty, NULL, 0), 0);
+    watched_end(&w);
+}
+
+static void end_nothing(void *values, int32_t count, const mica_hook_context *context) {
+    (void)values;
+    (void)count;
+    (void)context;
+}
+
+MICA_STRUCT_WITH(MoveOnly, (.hooks = {.destruct = end_nothing}), { int32_t number; });
+
+static void an_entity_with_a_move_only_value_is_not_cloned(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity source = mica_spawn(w.world, mica_value_of(MoveOnly, {7}));
+    const seen_state before = look(w.world, source);
+    assert_null_entity(mica_clone(w.world, source));
+    assert_int_equal(mica_last_result(), MICA_NO_COPY);
+    assert_said("MoveOnly");
+    assert_unchanged(w.world, source, before);
+    watched_end(&w);
+}
+
+// A value may be given by a pointer into the world itself, even when the call moves the rows that it lies in.
+static void a_value_may_come_out_of_the_world(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity source = mica_spawn(w.world, mica_value_of(Health, {77}));
+    for (int i = 0; i < 300; i++) {
+        const mica_entity copy = mica_create(w.world);
+        assert_int_equal(mica_set_from(w.world, copy, Health, mica_get(w.world, source, Health)), MICA_OK);
+        assert_int_equal(mica_get(w.world, copy, Health)->now, 77);
+        assert_int_equal(mica_get(w.world, source, Health)->now, 77);
     }
+    watched_end(&w);
+}
 
-    static void absence_is_no_error(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        const mica_entity entity = mica_create(w.world);
-        const mica_entity other = mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}));
-        mica_error_clear();
-        assert_null(mica_get(w.world, entity, Health));
-        assert_null(mica_get(w.world, other, Health));
-        assert_null(mica_get_write(w.world, other, Health));
-        assert_int_equal(mica_remove(w.world, other, Health), MICA_OK);
-        assert_int_equal(mica_last_result(), MICA_OK);
-        assert_int_equal(mica_patch(w.world, other, Health, ignore, NULL), MICA_ABSENT);
-        watched_end(&w);
+static void moving_over_a_value_loses_none_in_any_table(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    // Twice the same way, so that the row of the moved entity is looked up anew.
+    for (int round = 0; round < 2; round++) {
+        const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {round}));
+        assert_int_equal(mica_set(w.world, entity, Position, {1, 2, (float)round}), MICA_OK);
+        assert_int_equal(mica_get(w.world, entity, Health)->now, round);
+        assert_true(mica_get(w.world, entity, Position)->z == (float)round);
     }
+    assert_valid(w.world);
+    watched_end(&w);
+}
 
-    static void create_at_gives_exactly_the_handles_asked_for(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        const mica_entity wanted[] = {mica_entity_make(5, 2), mica_entity_make(1, 0)};
-        assert_int_equal(mica_entity_create_at(w.world, wanted, 2), MICA_OK);
-        assert_true(mica_alive(w.world, wanted[0]));
-        assert_int_equal(mica_set(w.world, wanted[0], Health, {3}), MICA_OK);
-        assert_int_equal(mica_entity_create_at(w.world, wanted, 1), MICA_EXISTS);
-        assert_said("entities[0]");
-        assert_int_equal(mica_entity_create_at(w.world, NULL, 1), MICA_INVALID);
-        assert_int_equal(mica_entity_create_at(w.world, wanted, -1), MICA_INVALID);
-        mica_destroy(w.world, wanted[0]);
-        assert_int_equal(mica_entity_create_at(w.world, wanted, 1), MICA_STALE);
-        const mica_entity next = mica_entity_make(5, 3);
-        assert_int_equal(mica_entity_create_at(w.world, &next, 1), MICA_OK);
-        mica_set(w.world, next, Health, {4});
-        for (int i = 0; i < 8; i++) {
-            assert_int_not_equal(mica_entity_index(mica_create(w.world)), 5);
-        }
-        assert_int_equal(mica_get(w.world, next, Health)->now, 4);
-        assert_valid(w.world);
-        watched_end(&w);
-    }
-
-    static void clear_after_a_delete_leaves_nobody_behind(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        const mica_entity a = mica_create(w.world);
-        mica_create(w.world);
-        const mica_entity c = mica_spawn(w.world, mica_value_of(Health, {1}));
-        mica_destroy(w.world, a);
-        assert_int_equal(mica_world_clear(w.world), MICA_OK);
-        assert_int_equal(mica_world_entity_count(w.world), 0);
-        assert_int_equal(mica_query_count(mica_query_find(w.world, NULL, 0)), 0);
-        assert_false(mica_alive(w.world, c));
-        assert_valid(w.world);
-        watched_end(&w);
-    }
-
-    static void a_clone_has_copies_of_everything(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        int32_t number = 41;
-        const mica_entity source = mica_spawn(w.world, mica_value_of(Health, {7}), mica_tag(Frozen),
-                                              mica_value_of(Owned, {.number = &number}));
-        const mica_entity clone = mica_clone(w.world, source);
-        assert_int_equal(mica_get(w.world, clone, Health)->now, 7);
-        assert_true(mica_has(w.world, clone, Frozen));
-        assert_int_equal(*mica_get(w.world, clone, Owned)->number, 41);
-        assert_ptr_not_equal(mica_get(w.world, clone, Owned)->number, mica_get(w.world, source, Owned)->number);
-        const mica_entity empty = mica_clone(w.world, mica_create(w.world));
-        assert_int_equal(mica_entity_components(w.world, empty, NULL, 0), 0);
-        watched_end(&w);
-    }
-
-    static void end_nothing(void *values, int32_t count, const mica_hook_context *context) {
-        (void)values;
-        (void)count;
-        (void)context;
-    }
-
-    MICA_STRUCT_WITH(MoveOnly, (.hooks = {.destruct = end_nothing}), { int32_t number; });
-
-    static void an_entity_with_a_move_only_value_is_not_cloned(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        const mica_entity source = mica_spawn(w.world, mica_value_of(MoveOnly, {7}));
-        const seen_state before = look(w.world, source);
-        assert_null_entity(mica_clone(w.world, source));
-        assert_int_equal(mica_last_result(), MICA_NO_COPY);
-        assert_said("MoveOnly");
-        assert_unchanged(w.world, source, before);
-        watched_end(&w);
-    }
-
-    // A value may be given by a pointer into the world itself, even when the call moves the rows that it lies in.
-    static void a_value_may_come_out_of_the_world(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        const mica_entity source = mica_spawn(w.world, mica_value_of(Health, {77}));
-        for (int i = 0; i < 300; i++) {
-            const mica_entity copy = mica_create(w.world);
-            assert_int_equal(mica_set_from(w.world, copy, Health, mica_get(w.world, source, Health)), MICA_OK);
-            assert_int_equal(mica_get(w.world, copy, Health)->now, 77);
-            assert_int_equal(mica_get(w.world, source, Health)->now, 77);
-        }
-        watched_end(&w);
-    }
-
-    static void moving_over_a_value_loses_none_in_any_table(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        // Twice the same way, so that the row of the moved entity is looked up anew.
-        for (int round = 0; round < 2; round++) {
-            const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {round}));
-            assert_int_equal(mica_set(w.world, entity, Position, {1, 2, (float)round}), MICA_OK);
-            assert_int_equal(mica_get(w.world, entity, Health)->now, round);
-            assert_true(mica_get(w.world, entity, Position)->z == (float)round);
-        }
-        assert_valid(w.world);
-        watched_end(&w);
-    }
-
-    static void tables_dropped_by_trim_are_not_reached_by_old_edges(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        mica_query *query = mica_query_create(w.world, (const mica_term[]){mica_read(Health), mica_read(Position)}, 2);
-        const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
-        for (int round = 0; round < 3; round++) {
-            assert_int_equal(mica_set(w.world, entity, Position, {1, 2, 3}), MICA_OK);
-            assert_int_equal(mica_query_count(query), 1);
-            assert_int_equal(mica_remove(w.world, entity, Position), MICA_OK);
-            assert_int_equal(mica_query_count(query), 0);
-            assert_int_equal(mica_world_trim(w.world), MICA_OK);
-            assert_int_equal(mica_world_statistics(w.world).table_empty_count, 0);
-            assert_valid(w.world);
-        }
-        mica_query_release(query);
-        watched_end(&w);
-    }
-
-    static void create_many_destroy_most_trim_create_again(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        static mica_entity entities[5000];
-        assert_int_equal(mica_spawn_many(w.world, 5000, entities, mica_tag(Health)), MICA_OK);
-        assert_int_equal(mica_destroy_many(w.world, entities + 10, 4990), MICA_OK);
+static void tables_dropped_by_trim_are_not_reached_by_old_edges(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_query *query = mica_query_create(w.world, (const mica_term[]){mica_read(Health), mica_read(Position)}, 2);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(mica_set(w.world, entity, Position, {1, 2, 3}), MICA_OK);
+        assert_int_equal(mica_query_count(query), 1);
+        assert_int_equal(mica_remove(w.world, entity, Position), MICA_OK);
+        assert_int_equal(mica_query_count(query), 0);
         assert_int_equal(mica_world_trim(w.world), MICA_OK);
+        assert_int_equal(mica_world_statistics(w.world).table_empty_count, 0);
         assert_valid(w.world);
-        assert_int_equal(mica_spawn_many(w.world, 6000, NULL, mica_tag(Health)), MICA_OK);
-        assert_int_equal(mica_query_count(mica_query_of(w.world, mica_with(Health))), 6010);
-        assert_valid(w.world);
-        watched_end(&w);
     }
+    mica_query_release(query);
+    watched_end(&w);
+}
 
-    static void entity_values_keep_all_bits_of_a_handle(void **state) {
-        (void)state;
-        watched_world w;
-        watched_begin(&w);
-        static mica_entity entities[40000];
-        assert_int_equal(mica_spawn_many(w.world, 40000, entities, mica_tag(Target)), MICA_OK);
-        for (int i = 0; i < 40000; i++) {
-            mica_get_write(w.world, entities[i], Target)->who = entities[39999 - i];
-        }
-        for (int i = 0; i < 40000; i++) {
-            assert_entity_equal(mica_get(w.world, entities[i], Target)->who, entities[39999 - i]);
-        }
-        watched_end(&w);
+static void create_many_destroy_most_trim_create_again(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    static mica_entity entities[5000];
+    assert_int_equal(mica_spawn_many(w.world, 5000, entities, mica_tag(Health)), MICA_OK);
+    assert_int_equal(mica_destroy_many(w.world, entities + 10, 4990), MICA_OK);
+    assert_int_equal(mica_world_trim(w.world), MICA_OK);
+    assert_valid(w.world);
+    assert_int_equal(mica_spawn_many(w.world, 6000, NULL, mica_tag(Health)), MICA_OK);
+    assert_int_equal(mica_query_count(mica_query_of(w.world, mica_with(Health))), 6010);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void entity_values_keep_all_bits_of_a_handle(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    static mica_entity entities[40000];
+    assert_int_equal(mica_spawn_many(w.world, 40000, entities, mica_tag(Target)), MICA_OK);
+    for (int i = 0; i < 40000; i++) {
+        mica_get_write(w.world, entities[i], Target)->who = entities[39999 - i];
     }
-
-    static void a_second_world_starts_afresh_and_knows_types_by_its_own_order(void **state) {
-        (void)state;
-        watched_world first;
-        watched_world second;
-        watched_begin(&first);
-        test_allocator_init(&second.allocator);
-        second.world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&second.allocator)});
-        mica_register(second.world, Position); // the other way round
-        mica_register(second.world, Health);
-        const mica_entity a = mica_spawn(first.world, mica_value_of(Health, {1}), mica_value_of(Position, {1, 0, 0}));
-        const mica_entity b = mica_spawn(second.world, mica_value_of(Health, {2}), mica_value_of(Position, {2, 0, 0}));
-        assert_entity_equal(a, b);
-        assert_int_equal(mica_get(first.world, a, Health)->now, 1);
-        assert_int_equal(mica_get(second.world, b, Health)->now, 2);
-        assert_true(mica_get(first.world, a, Position)->x == 1);
-        assert_true(mica_get(second.world, b, Position)->x == 2);
-        watched_end(&second);
-        watched_end(&first);
+    for (int i = 0; i < 40000; i++) {
+        assert_entity_equal(mica_get(w.world, entities[i], Target)->who, entities[39999 - i]);
     }
+    watched_end(&w);
+}
 
-    static void calls_without_a_world_are_refused(void **state) {
-        (void)state;
-        mica_world *none = NULL;
-        const mica_entity entity = mica_entity_make(1, 0);
-        assert_null_entity(mica_entity_create(none));
-        assert_int_equal(mica_last_result(), MICA_INVALID);
-        assert_int_equal(mica_entity_destroy(none, entity), MICA_INVALID);
-        assert_int_equal(mica_entity_add(none, entity, 1, NULL), MICA_INVALID);
-        assert_int_equal(mica_entity_set(none, entity, 1, &entity), MICA_INVALID);
-        assert_int_equal(mica_entity_remove(none, entity, 1), MICA_INVALID);
-        assert_int_equal(mica_entity_patch(none, entity, 1, NULL, NULL), MICA_INVALID);
-        assert_null(mica_entity_get(none, entity, 1));
-        assert_null(mica_entity_get_write(none, entity, 1));
-        assert_false(mica_entity_has(none, entity, 1));
-        assert_false(mica_entity_alive(none, entity));
-        assert_int_equal(mica_entity_create_at(none, &entity, 1), MICA_INVALID);
-        assert_int_equal(mica_entity_destroy_many(none, &entity, 1), MICA_INVALID);
-        assert_null_entity(mica_entity_clone(none, entity));
-        assert_null_entity(mica_entity_spawn(none, NULL, 0));
-        assert_int_equal(mica_world_clear(none), MICA_INVALID);
-        assert_int_equal(mica_world_trim(none), MICA_INVALID);
-        assert_int_equal(mica_world_reserve(none, 1), MICA_INVALID);
-        assert_int_equal(mica_world_entity_count(none), 0);
-        assert_int_equal(mica_world_component(none, mica_type_of(Health)), 0);
-        mica_world_destroy(none);
-    }
+static void a_second_world_starts_afresh_and_knows_types_by_its_own_order(void **state) {
+    (void)state;
+    watched_world first;
+    watched_world second;
+    watched_begin(&first);
+    test_allocator_init(&second.allocator);
+    second.world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&second.allocator)});
+    mica_register(second.world, Position); // the other way round
+    mica_register(second.world, Health);
+    const mica_entity a = mica_spawn(first.world, mica_value_of(Health, {1}), mica_value_of(Position, {1, 0, 0}));
+    const mica_entity b = mica_spawn(second.world, mica_value_of(Health, {2}), mica_value_of(Position, {2, 0, 0}));
+    assert_entity_equal(a, b);
+    assert_int_equal(mica_get(first.world, a, Health)->now, 1);
+    assert_int_equal(mica_get(second.world, b, Health)->now, 2);
+    assert_true(mica_get(first.world, a, Position)->x == 1);
+    assert_true(mica_get(second.world, b, Position)->x == 2);
+    watched_end(&second);
+    watched_end(&first);
+}
 
-    int main(void) {
-        const struct CMUnitTest tests[] = {
-            cmocka_unit_test(a_created_entity_is_alive_and_has_nothing),
-            cmocka_unit_test(add_set_get_and_remove_go_together),
-            cmocka_unit_test(add_refuses_what_is_there_by_name),
-            cmocka_unit_test(required_components_come_along_and_keep_what_is_there),
-            cmocka_unit_test(handles_that_are_not_alive_are_refused_everywhere),
-            cmocka_unit_test(destroy_many_with_an_outdated_handle_names_it_and_destroys_nothing),
-            cmocka_unit_test(destroying_half_of_many_in_any_order_leaves_the_other_half),
-            cmocka_unit_test(unknown_components_and_tags_with_values_are_refused),
-            cmocka_unit_test(a_patch_keeps_the_row_where_it_is),
-            cmocka_unit_test(typed_verbs_and_those_by_id_find_the_same),
+static void calls_without_a_world_are_refused(void **state) {
+    (void)state;
+    mica_world *none = NULL;
+    const mica_entity entity = mica_entity_make(1, 0);
+    assert_null_entity(mica_entity_create(none));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_int_equal(mica_entity_destroy(none, entity), MICA_INVALID);
+    assert_int_equal(mica_entity_add(none, entity, 1, NULL), MICA_INVALID);
+    assert_int_equal(mica_entity_set(none, entity, 1, &entity), MICA_INVALID);
+    assert_int_equal(mica_entity_remove(none, entity, 1), MICA_INVALID);
+    assert_int_equal(mica_entity_patch(none, entity, 1, NULL, NULL), MICA_INVALID);
+    assert_null(mica_entity_get(none, entity, 1));
+    assert_null(mica_entity_get_write(none, entity, 1));
+    assert_false(mica_entity_has(none, entity, 1));
+    assert_false(mica_entity_alive(none, entity));
+    assert_int_equal(mica_entity_create_at(none, &entity, 1), MICA_INVALID);
+    assert_int_equal(mica_entity_destroy_many(none, &entity, 1), MICA_INVALID);
+    assert_null_entity(mica_entity_clone(none, entity));
+    assert_null_entity(mica_entity_spawn(none, NULL, 0));
+    assert_int_equal(mica_world_clear(none), MICA_INVALID);
+    assert_int_equal(mica_world_trim(none), MICA_INVALID);
+    assert_int_equal(mica_world_reserve(none, 1), MICA_INVALID);
+    assert_int_equal(mica_world_entity_count(none), 0);
+    assert_int_equal(mica_world_component(none, mica_type_of(Health)), 0);
+    mica_world_destroy(none);
+}
 
-            cmocka_unit_test(what_a_walk_in_a_patch_records_waits_for_its_end),
-            cmocka_unit_test(absence_is_no_error),
-            cmocka_unit_test(create_at_gives_exactly_the_handles_asked_for),
-            cmocka_unit_test(clear_after_a_delete_leaves_nobody_behind),
-            cmocka_unit_test(a_clone_has_copies_of_everything),
-            cmocka_unit_test(an_entity_with_a_move_only_value_is_not_cloned),
-            cmocka_unit_test(a_value_may_come_out_of_the_world),
-            cmocka_unit_test(moving_over_a_value_loses_none_in_any_table),
-            cmocka_unit_test(tables_dropped_by_trim_are_not_reached_by_old_edges),
-            cmocka_unit_test(create_many_destroy_most_trim_create_again),
-            cmocka_unit_test(entity_values_keep_all_bits_of_a_handle),
-            cmocka_unit_test(a_second_world_starts_afresh_and_knows_types_by_its_own_order),
-            cmocka_unit_test(calls_without_a_world_are_refused),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-    }
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_created_entity_is_alive_and_has_nothing),
+        cmocka_unit_test(add_set_get_and_remove_go_together),
+        cmocka_unit_test(add_refuses_what_is_there_by_name),
+        cmocka_unit_test(required_components_come_along_and_keep_what_is_there),
+        cmocka_unit_test(handles_that_are_not_alive_are_refused_everywhere),
+        cmocka_unit_test(destroy_many_with_an_outdated_handle_names_it_and_destroys_nothing),
+        cmocka_unit_test(destroying_half_of_many_in_any_order_leaves_the_other_half),
+        cmocka_unit_test(unknown_components_and_tags_with_values_are_refused),
+        cmocka_unit_test(a_patch_keeps_the_row_where_it_is),
+        cmocka_unit_test(what_a_walk_in_a_patch_records_waits_for_its_end),
+        cmocka_unit_test(typed_verbs_and_those_by_id_find_the_same),
+        cmocka_unit_test(absence_is_no_error),
+        cmocka_unit_test(create_at_gives_exactly_the_handles_asked_for),
+        cmocka_unit_test(clear_after_a_delete_leaves_nobody_behind),
+        cmocka_unit_test(a_clone_has_copies_of_everything),
+        cmocka_unit_test(an_entity_with_a_move_only_value_is_not_cloned),
+        cmocka_unit_test(a_value_may_come_out_of_the_world),
+        cmocka_unit_test(moving_over_a_value_loses_none_in_any_table),
+        cmocka_unit_test(tables_dropped_by_trim_are_not_reached_by_old_edges),
+        cmocka_unit_test(create_many_destroy_most_trim_create_again),
+        cmocka_unit_test(entity_values_keep_all_bits_of_a_handle),
+        cmocka_unit_test(a_second_world_starts_afresh_and_knows_types_by_its_own_order),
+        cmocka_unit_test(calls_without_a_world_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
