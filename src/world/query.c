@@ -209,14 +209,22 @@ static void compile_terms(mica_query *query) {
         if (type->info.toggle) {
             query->toggles[query->toggle_count++] = (uint8_t)i;
         }
-        if (is_required && pool != NULL) {
-            query->required[query->required_count++] = pool;
-        }
         if (term->any > 0) {
             *(pool == NULL ? &table_clauses : &query->pool_clauses) |= 1u << (term->any - 1);
         }
     }
     query->requires_table |= (table_clauses & ~query->pool_clauses) != 0;
+}
+
+// Lists the pools that an entity must be in.
+static void list_required(mica_query *query) {
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mi_term *term = &query->terms[query->by_name[i]];
+        mi_pool *pool = mi_term_is_required(term) ? mi_store_find_pool(&query->world->store, term->component) : NULL;
+        if (pool != NULL) {
+            query->required[query->required_count++] = pool;
+        }
+    }
 }
 
 static bool query_equal(const void *context, uint32_t value) {
@@ -273,6 +281,7 @@ static mica_query *compile(mica_world *world, const query_key *key, uint64_t has
         return NULL;
     }
     compile_terms(query);
+    list_required(query);
     mi_query_write_text(query, query->text, query->text_size);
     mi_map_insert(&world->query_map, hash, world->queries.count);
     world->queries.data[world->queries.count++] = query;

@@ -70,7 +70,7 @@ struct mica_query {
     uint32_t column_count;
     uint32_t source_count;
     uint32_t optional_count;                // of columns
-    mi_pool *required[MICA_QUERY_TERM_MAX]; // the pools that an entity must be in
+    mi_pool *required[MICA_QUERY_TERM_MAX]; // the pools that an entity must be in, by name
     uint8_t toggles[MICA_QUERY_TERM_MAX];   // positions in `terms`
     mi_query_column columns[MICA_QUERY_TERM_MAX];
     mi_query_source sources[MICA_QUERY_TERM_MAX];

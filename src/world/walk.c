@@ -26,17 +26,13 @@ static bool has_table_terms(const mica_query *query) {
     return query->term_count > query->pool_term_count;
 }
 
-static bool is_smaller(const mi_pool *a, const mi_pool *b) {
-    const uint32_t a_count = mi_pool_live_count(a);
-    const uint32_t b_count = mi_pool_live_count(b);
-    return a_count != b_count ? a_count < b_count : mi_type_compare_names(a->type, b->type) < 0;
-}
-
+// Of equal ones the first by name.
 static mi_pool *smallest_required(const mica_query *query) {
     mi_pool *smallest = NULL;
     for (uint32_t i = 0; i < query->required_count; i++) {
-        if (smallest == NULL || is_smaller(query->required[i], smallest)) {
-            smallest = query->required[i];
+        mi_pool *pool = query->required[i];
+        if (smallest == NULL || mi_pool_live_count(pool) < mi_pool_live_count(smallest)) {
+            smallest = pool;
         }
     }
     return smallest;
@@ -69,7 +65,8 @@ static bool masks_equal(const uint64_t *a, uint32_t a_count, const uint64_t *b, 
     return mi_bits_contain(a, a_count, b, b_count) && mi_bits_contain(b, b_count, a, a_count);
 }
 
-// The group whose members are just those that match as far as pools are concerned.
+// The group whose members are just those that match as far as pools are concerned; of several, the one that owns the
+// first pool by name.
 static const mi_group *find_group(const mica_query *query) {
     for (uint32_t i = 0; i < query->required_count && query->any_count == 0 && query->toggles_active == 0; i++) {
         const mi_group *group = query->required[i]->owner;

@@ -668,6 +668,28 @@ static void the_smaller_pool_drives_and_of_equal_ones_the_first_by_name(void **s
     mica_world_destroy(world);
 }
 
+static void of_groups_alike_the_first_by_name_drives_whatever_was_registered_first(void **state) {
+    (void)state;
+    for (int32_t order = 0; order < 2; order++) {
+        mica_world *world = mica_world_create(NULL);
+        mica_world_register(world, order == 0 ? mica_type_of(PackedNumber) : mica_type_of(PagedNumber));
+        mica_entity entities[2];
+        for (int32_t i = 0; i < 2; i++) {
+            entities[i] = mica_spawn(world, mica_value_of(PackedNumber, {i}));
+        }
+        for (int32_t i = 2; i-- > 0;) {
+            assert_int_equal(mica_add_value(world, entities[i], PagedNumber, {i}), MICA_OK);
+        }
+        assert_non_null(mica_group_create(
+            world, &(mica_group_def){.owned = {mica_type_of(PagedNumber)}, .with = {mica_type_of(PackedNumber)}}));
+        assert_non_null(mica_group_create(
+            world, &(mica_group_def){.owned = {mica_type_of(PackedNumber)}, .with = {mica_type_of(PagedNumber)}}));
+        mica_query *query = mica_query_of(world, mica_read(PackedNumber), mica_read(PagedNumber));
+        assert_true(mica_entity_equal(mica_query_first(query), entities[0]));
+        mica_world_destroy(world);
+    }
+}
+
 static void an_any_of_clause_of_pools_walks_those_pools_alone(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
@@ -715,6 +737,7 @@ int main(void) {
         cmocka_unit_test(leaving_a_walk_early_keeps_what_was_written),
         cmocka_unit_test(values_that_are_always_dirty_are_handed_out_in_place),
         cmocka_unit_test(the_smaller_pool_drives_and_of_equal_ones_the_first_by_name),
+        cmocka_unit_test(of_groups_alike_the_first_by_name_drives_whatever_was_registered_first),
         cmocka_unit_test(an_any_of_clause_of_pools_walks_those_pools_alone),
         cmocka_unit_test(a_walk_allocates_nothing_the_second_time),
     };
