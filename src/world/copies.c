@@ -11,66 +11,76 @@
 // How many values ahead memory is asked for.
 #define VALUES_AHEAD 16u
 
-static uint32_t picked_place(const mi_walk *walk, const mi_query_column *column, uint32_t number) {
-    return walk->places[column->source][walk->picked[number]];
-}
-
-static uint8_t *picked_value(const mi_walk *walk, const mi_query_column *column, uint32_t number) {
-    const uint32_t place = picked_place(walk, column, number);
-    if (column->pool != NULL) {
-        return mi_pool_value(column->pool, place);
-    }
-    const mi_store *store = walk->filter.store;
-    return mi_store_value(store, mi_store_table_at(store, place), place, column->type->info.id,
-                          column->type->info.size);
-}
-
 // Whether all picked values follow each other.
 static bool is_contiguous(const mi_walk *walk, const mi_query_column *column) {
-    const uint32_t first = picked_place(walk, column, 0);
-    const uint32_t last = picked_place(walk, column, walk->count - 1);
+    const uint32_t *places = walk->picked_places[column->source];
+    const uint32_t first = places[0];
+    const uint32_t last = places[walk->count - 1];
     if (last - first != walk->count - 1 || (column->pool != NULL ? mi_pool_room(column->pool, first) < walk->count
                                                                  : last >> MI_ROW_BITS != first >> MI_ROW_BITS)) {
         return false;
     }
     for (uint32_t k = 1; k + 1 < walk->count; k++) {
-        if (picked_place(walk, column, k) != first + k) {
+        if (places[k] != first + k) {
             return false;
         }
     }
     return true;
 }
 
-// Copies values of `size` bytes; sizes that are known when this is compiled cost a load and a store.
-static inline void copy_each(uint8_t *copy, uint8_t *const *from, uint32_t count, uint32_t size) {
+// Copies values of `size` bytes that stand at places of one array; where that is large, memory is asked for ahead.
+static inline void copy_array(uint8_t *copy, const uint8_t *array, const uint32_t *places, uint32_t count,
+                              uint32_t size, bool fetches) {
     for (uint32_t k = 0; k < count; k++) {
-        if (k + VALUES_AHEAD < count) {
+        if (fetches && k + VALUES_AHEAD < count) {
+            __builtin_prefetch(array + (size_t)places[k + VALUES_AHEAD] * size);
+        }
+        memcpy(copy + (size_t)k * size, array + (size_t)places[k] * size, size);
+    }
+}
+
+static inline void copy_sized(const mi_walk *walk, const mi_query_column *column, uint8_t *copy, uint32_t size) {
+    const uint32_t *places = walk->picked_places[column->source];
+    const mi_pool *pool = column->pool;
+    if (pool != NULL && pool->type->info.layout == MICA_PACKED) {
+        const bool fetches = pool->count >= MI_FETCHED_COUNT;
+        if (fetches) {
+            copy_array(copy, pool->pages[0], places, walk->count, size, true);
+        } else {
+            copy_array(copy, pool->pages[0], places, walk->count, size, false);
+        }
+        return;
+    }
+    uint8_t *from[MI_WINDOW_SIZE];
+    for (uint32_t k = 0; k < walk->count; k++) {
+        from[k] = mi_walk_value(walk, column, places[k]);
+    }
+    for (uint32_t k = 0; k < walk->count; k++) {
+        if (k + VALUES_AHEAD < walk->count) {
             __builtin_prefetch(from[k + VALUES_AHEAD]);
         }
         memcpy(copy + (size_t)k * size, from[k], size);
     }
 }
 
-static void copy_values(const mi_walk *walk, const mi_query_column *column, const mi_walk_column *to) {
+// Sizes that are known when this is compiled cost a load and a store.
+static void copy_values(const mi_walk *walk, const mi_query_column *column, uint8_t *copy) {
     const uint32_t size = column->type->info.size;
-    for (uint32_t k = 0; k < walk->count; k++) {
-        to->from[k] = picked_value(walk, column, k);
-    }
     switch (size) {
     case 4:
-        copy_each(to->copy, to->from, walk->count, 4);
+        copy_sized(walk, column, copy, 4);
         break;
     case 8:
-        copy_each(to->copy, to->from, walk->count, 8);
+        copy_sized(walk, column, copy, 8);
         break;
     case 12:
-        copy_each(to->copy, to->from, walk->count, 12);
+        copy_sized(walk, column, copy, 12);
         break;
     case 16:
-        copy_each(to->copy, to->from, walk->count, 16);
+        copy_sized(walk, column, copy, 16);
         break;
     default:
-        copy_each(to->copy, to->from, walk->count, size);
+        copy_sized(walk, column, copy, size);
     }
 }
 
@@ -85,11 +95,12 @@ void mi_walk_gather(mi_walk *walk) {
         if (column->is_optional && (pattern >> i & 1) == 0) {
             continue;
         }
-        walk->first_places[column->source] = picked_place(walk, column, 0);
+        const uint32_t first = walk->picked_places[column->source][0];
+        walk->first_places[column->source] = first;
         to->is_copy = !is_contiguous(walk, column);
-        to->data = to->is_copy ? to->copy : picked_value(walk, column, 0);
+        to->data = to->is_copy ? to->copy : mi_walk_value(walk, column, first);
         if (to->is_copy) {
-            copy_values(walk, column, to);
+            copy_values(walk, column, to->copy);
         }
     }
 }
@@ -106,7 +117,7 @@ static void mark_column(const mi_walk *walk, const mi_query_column *column, bool
         return;
     }
     for (uint32_t k = 0; k < (is_copy ? walk->count : 1); k++) {
-        const uint32_t place = is_copy ? picked_place(walk, column, k) : first;
+        const uint32_t place = is_copy ? walk->picked_places[column->source][k] : first;
         if (column->pool != NULL) {
             mi_pool_mark(column->pool, place, version);
         } else {
@@ -129,35 +140,36 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
 }
 
 // Brings values of `size` bytes back that were changed.
-static inline void settle_each(const mi_walk_column *column, uint32_t first, uint32_t end, uint32_t size) {
+static inline void settle_sized(const mi_walk *walk, uint32_t number, uint32_t first, uint32_t end, uint32_t size) {
+    const mi_walk_column *column = &walk->columns[number];
+    const mi_query_column *about = &walk->query->columns[number];
     for (uint32_t row = first; row < end; row++) {
         uint8_t *copy = column->copy + (size_t)row * size;
         uint8_t *taken = column->taken + (size_t)row * size;
         if (memcmp(copy, taken, size) != 0) {
-            memcpy(column->from[row], copy, size);
+            memcpy(mi_walk_value(walk, about, walk->picked_places[about->source][row]), copy, size);
             memcpy(taken, copy, size);
         }
     }
 }
 
 static void settle_rows(const mi_walk *walk, uint32_t number, uint32_t first, uint32_t end) {
-    const mi_walk_column *column = &walk->columns[number];
     const uint32_t size = walk->query->columns[number].type->info.size;
     switch (size) {
     case 4:
-        settle_each(column, first, end, 4);
+        settle_sized(walk, number, first, end, 4);
         break;
     case 8:
-        settle_each(column, first, end, 8);
+        settle_sized(walk, number, first, end, 8);
         break;
     case 12:
-        settle_each(column, first, end, 12);
+        settle_sized(walk, number, first, end, 12);
         break;
     case 16:
-        settle_each(column, first, end, 16);
+        settle_sized(walk, number, first, end, 16);
         break;
     default:
-        settle_each(column, first, end, size);
+        settle_sized(walk, number, first, end, size);
     }
 }
 

@@ -89,8 +89,7 @@ static void explain_driver(const mi_walk *walk, mi_text_out *out) {
                     mi_pool_live_count(walk->pool) == 1 ? "y" : "ies");
     }
     if (walk->reads_runs) {
-        const uint32_t records = query->runs.count / (2 + query->source_count);
-        mi_text_add(out, "  %u run%s known from an earlier walk\n", records, plural(records));
+        mi_text_add(out, "  %u run%s known from an earlier walk\n", query->run_count, plural(query->run_count));
     }
 }
 

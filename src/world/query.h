@@ -81,10 +81,12 @@ struct mica_query {
     uint64_t toggles_active; // bit n: somebody has toggle n disabled, by then
     MI_ARRAY(mi_table *) tables;
     MI_ARRAY(uint64_t) table_bits; // by table id: whether it is in `tables`
-    // Runs found by a whole walk over pools alone; good while the sum of the pools' structure stamps stands. A record
-    // is the first position in the driver, how many follow (with MI_RUN_WINDOW: rows to be looked at one by one), and a
-    // position a source.
+    // What a whole walk over pools alone has found; good while the sum of the pools' structure stamps stands. A record
+    // is the first position in the driver, how many follow, and a position a source, where a run starts. Or, with
+    // MI_RUN_WINDOW: how many of those pass, their numbers, two in one, if not all do, and for each source but the
+    // driver the positions of all.
     MI_ARRAY(uint32_t) runs;
+    uint32_t run_count;         // records
     const mi_pool *runs_driver; // NULL: none are known
     uint64_t runs_structure;
     char *text;

@@ -12,8 +12,7 @@
 
 #define COPY_ALIGN 256u // no copied value is aligned to more
 
-// In pools of so many elements slots are asked for ahead of their turn, so many entities before.
-#define FETCHED_COUNT (1u << 15)
+// Slots of large pools are asked for so many entities ahead.
 #define SLOTS_AHEAD 16u
 
 static size_t align_copy(size_t size) {
@@ -159,6 +158,7 @@ static void use_runs(mi_walk *walk) {
     } else if (walk->wants_columns && query->open_count == 0) {
         query->runs_driver = NULL;
         query->runs.count = 0;
+        query->run_count = 0;
         walk->writes_runs = true;
     }
 }
@@ -207,11 +207,10 @@ static bool reserve_memory(mi_walk *walk) {
     mi_heap *heap = &query->world->heap;
     const size_t place_size = align_copy(MI_WINDOW_SIZE * sizeof(uint32_t));
     const size_t mask_size = align_copy(query->mask_word_count * sizeof(uint64_t));
-    size_t need = mask_size + query->source_count * place_size;
-    const size_t from_size = align_copy(MI_WINDOW_SIZE * sizeof(uint8_t *));
+    size_t need = mask_size + 2 * query->source_count * place_size;
     for (uint32_t i = 0; i < query->column_count; i++) {
         need += query->columns[i].type->copies_rows
-                    ? from_size + 2 * align_copy((size_t)query->columns[i].type->info.size * MI_WINDOW_SIZE)
+                    ? 2 * align_copy((size_t)query->columns[i].type->info.size * MI_WINDOW_SIZE)
                     : 0;
     }
     if (need > walk->memory_size) {
@@ -226,17 +225,17 @@ static bool reserve_memory(mi_walk *walk) {
     uint8_t *at = walk->memory;
     walk->earlier = (uint64_t *)(void *)at;
     at += mask_size;
-    for (uint32_t i = 0; i < query->source_count; i++, at += place_size) {
-        walk->places[i] = (uint32_t *)(void *)at;
+    for (uint32_t i = 0; i < query->source_count; i++, at += 2 * place_size) {
+        walk->place_room[i] = (uint32_t *)(void *)at;
+        walk->picked_room[i] = (uint32_t *)(void *)(at + place_size);
     }
     walk->must_follow = false;
     for (uint32_t i = 0; i < query->column_count; i++) {
         const mi_type *type = query->columns[i].type;
         const size_t size = type->copies_rows ? align_copy((size_t)type->info.size * MI_WINDOW_SIZE) : 0;
-        walk->columns[i] =
-            (mi_walk_column){.copy = at, .taken = at + size, .from = (uint8_t **)(void *)(at + 2 * size)};
+        walk->columns[i] = (mi_walk_column){.copy = at, .taken = at + size};
         walk->must_follow |= !type->copies_rows;
-        at += type->copies_rows ? 2 * size + from_size : 0;
+        at += 2 * size;
     }
     if (mask_size > 0) {
         memset(walk->earlier, 0, mask_size);
@@ -590,13 +589,6 @@ static uint32_t find_run(mi_walk *walk) {
     return count;
 }
 
-// The value that a column has at a place.
-static uint8_t *value_at(const mi_walk *walk, const mi_query_column *column, uint32_t place) {
-    return column->pool != NULL ? mi_pool_value(column->pool, place)
-                                : mi_store_value(walk->filter.store, mi_store_table_at(walk->filter.store, place),
-                                                 place, column->type->info.id, column->type->info.size);
-}
-
 // Makes the next `count` entities, whose places are known, the span.
 static void yield_run(mi_walk *walk, const mica_entity *entities, uint32_t count) {
     const mica_query *query = walk->query;
@@ -610,38 +602,79 @@ static void yield_run(mi_walk *walk, const mica_entity *entities, uint32_t count
             !column->is_optional ||
             (has_column(walk, column, place) && !(column->may_be_toggled && is_toggled_off(walk, column, entities[0])));
         walk->columns[i].is_copy = false;
-        walk->columns[i].data = is_there ? value_at(walk, column, place) : NULL;
+        walk->columns[i].data = is_there ? mi_walk_value(walk, column, place) : NULL;
     }
 }
 
-// Writes a run or a window down in the query, if that is being done and there is memory.
-static void note_run(mi_walk *walk, uint32_t first, uint32_t count) {
+// Makes room for a record of the query's runs, if they are being written down; NULL: they are not, or not any more.
+static uint32_t *add_record(mi_walk *walk, uint32_t width) {
     mica_query *query = walk->query;
-    const uint32_t width = 2 + query->source_count;
     if (!walk->writes_runs) {
-        return;
+        return NULL;
     }
     if (!MI_RESERVE(&query->world->heap, MICA_MEMORY_QUERIES, &query->runs, (size_t)query->runs.count + width)) {
         walk->writes_runs = false;
-        return;
+        return NULL;
     }
     uint32_t *record = query->runs.data + query->runs.count;
-    record[0] = first;
-    record[1] = count;
-    memcpy(record + 2, walk->first_places, query->source_count * sizeof(uint32_t));
     query->runs.count += width;
+    query->run_count++;
+    return record;
+}
+
+static void note_run(mi_walk *walk, uint32_t first, uint32_t count) {
+    const uint32_t source_count = walk->query->source_count;
+    uint32_t *record = add_record(walk, 2 + source_count);
+    if (record != NULL) {
+        record[0] = first;
+        record[1] = count;
+        memcpy(record + 2, walk->first_places, source_count * sizeof(uint32_t));
+    }
+}
+
+// Words that the numbers of `kept` entities of a window of `size` take in a record.
+static uint32_t number_words(uint32_t size, uint32_t kept) {
+    return kept == size ? 0 : (kept + 1) / 2;
+}
+
+static void note_window(mi_walk *walk, uint32_t first, uint32_t size) {
+    const uint32_t source_count = walk->query->source_count;
+    const uint32_t kept = walk->left_count;
+    const uint32_t words = number_words(size, kept);
+    const uint32_t placed_count = source_count - (walk->driver_source < source_count);
+    uint32_t *record = add_record(walk, 3 + words + placed_count * kept);
+    if (record == NULL) {
+        return;
+    }
+    record[0] = first;
+    record[1] = size | MI_RUN_WINDOW;
+    record[2] = kept;
+    if (words > 0) {
+        record[2 + words] = 0; // the last word may be filled by half
+        memcpy(record + 3, walk->left, kept * sizeof(uint16_t));
+    }
+    uint32_t *to = record + 3 + words;
+    for (uint32_t i = 0; i < source_count; i++) {
+        for (uint32_t k = 0; i != walk->driver_source && k < kept; k++) {
+            *to++ = walk->places[i][walk->left[k]];
+        }
+    }
 }
 
 // Windows
+
+static void leave_all(mi_walk *walk, uint32_t size) {
+    for (uint32_t i = 0; i < size; i++) {
+        walk->left[i] = (uint16_t)i;
+    }
+    walk->left_count = size;
+}
 
 // Takes those into the window that pass.
 static void filter_window(mi_walk *walk, uint32_t size) {
     uint32_t count = 0;
     if (walk->filter.tests == 0) {
-        for (uint32_t i = 0; i < size; i++) {
-            walk->left[i] = (uint16_t)i;
-        }
-        walk->left_count = size;
+        leave_all(walk, size);
         return;
     }
     for (uint32_t i = 0; i < size; i++) {
@@ -654,7 +687,7 @@ static void filter_window(mi_walk *walk, uint32_t size) {
 // Finds the places of those left in a pool. Who is not in it though it must be drops out.
 static void place_in_pool(mi_walk *walk, const mi_pool *pool, uint32_t *places, bool is_optional) {
     const mica_entity *entities = walk->window;
-    const bool fetches = pool->count >= FETCHED_COUNT;
+    const bool fetches = pool->count >= MI_FETCHED_COUNT;
     const uint32_t count = walk->left_count;
     uint32_t kept = 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -678,22 +711,32 @@ static void place_in_rows(const mi_walk *walk, uint32_t *places) {
     }
 }
 
-static void find_places(mi_walk *walk) {
+// The places of the window in its driver.
+static void place_in_driver(mi_walk *walk, uint32_t size) {
+    if (walk->driver_source < walk->query->source_count) {
+        uint32_t *places = walk->place_room[walk->driver_source];
+        for (uint32_t i = 0; i < size; i++) {
+            places[i] = walk->window_start + i;
+        }
+        walk->places[walk->driver_source] = places;
+    }
+}
+
+static void find_places(mi_walk *walk, uint32_t size) {
     const mica_query *query = walk->query;
     for (uint32_t i = 0; i < query->source_count; i++) {
         if (i != walk->driver_source && query->sources[i].pool != NULL) {
-            place_in_pool(walk, query->sources[i].pool, walk->places[i], query->sources[i].is_optional);
+            place_in_pool(walk, query->sources[i].pool, walk->place_room[i], query->sources[i].is_optional);
+            walk->places[i] = walk->place_room[i];
         }
     }
     for (uint32_t i = 0; i < query->source_count; i++) {
-        if (i == walk->driver_source) {
-            for (uint32_t k = 0; k < walk->left_count; k++) {
-                walk->places[i][walk->left[k]] = walk->window_start + walk->left[k];
-            }
-        } else if (query->sources[i].pool == NULL) {
-            place_in_rows(walk, walk->places[i]);
+        if (i != walk->driver_source && query->sources[i].pool == NULL) {
+            place_in_rows(walk, walk->place_room[i]);
+            walk->places[i] = walk->place_room[i];
         }
     }
+    place_in_driver(walk, size);
 }
 
 static void find_patterns(mi_walk *walk) {
@@ -718,7 +761,7 @@ static void fill_window(mi_walk *walk) {
     piece->at += size;
     filter_window(walk, size);
     if (walk->wants_columns) {
-        find_places(walk);
+        find_places(walk, size);
         if (walk->query->optional_count > 0) {
             find_patterns(walk);
         }
@@ -794,14 +837,51 @@ static void yield_picked(mi_walk *walk) {
     const uint16_t first = walk->picked[0];
     walk->count = count;
     walk->entities = walk->window + first;
-    if (walk->picked[count - 1] != first + count - 1) {
-        for (uint32_t k = 0; k < count; k++) {
-            walk->picked_entities[k] = walk->window[walk->picked[k]];
-        }
+    const bool follows = walk->picked[count - 1] == first + count - 1;
+    for (uint32_t k = 0; !follows && k < count; k++) {
+        walk->picked_entities[k] = walk->window[walk->picked[k]];
+    }
+    if (!follows) {
         walk->entities = walk->picked_entities;
+    }
+    for (uint32_t i = 0; walk->wants_columns && i < query->source_count; i++) {
+        for (uint32_t k = 0; !follows && k < count; k++) {
+            walk->picked_room[i][k] = walk->places[i][walk->picked[k]];
+        }
+        walk->picked_places[i] = follows ? walk->places[i] + first : walk->picked_room[i];
     }
     if (walk->wants_columns) {
         mi_walk_gather(walk);
+    }
+}
+
+// Takes a window as its record has it.
+static void read_window(mi_walk *walk, const uint32_t *record, uint32_t size) {
+    const mica_query *query = walk->query;
+    const uint32_t kept = record[2];
+    const uint32_t words = number_words(size, kept);
+    const uint32_t *from = record + 3 + words;
+    walk->window = walk->pool->entities + record[0];
+    walk->window_start = record[0];
+    leave_all(walk, kept);
+    if (words > 0) {
+        memcpy(walk->left, record + 3, kept * sizeof(uint16_t));
+    }
+    for (uint32_t i = 0; walk->wants_columns && i < query->source_count; i++) {
+        if (i == walk->driver_source) {
+            continue;
+        }
+        for (uint32_t k = 0; words > 0 && k < kept; k++) {
+            walk->place_room[i][walk->left[k]] = from[k];
+        }
+        walk->places[i] = words > 0 ? walk->place_room[i] : from;
+        from += kept;
+    }
+    if (walk->wants_columns) {
+        place_in_driver(walk, size);
+        if (query->optional_count > 0) {
+            find_patterns(walk);
+        }
     }
 }
 
@@ -813,14 +893,15 @@ static bool next_record(mi_walk *walk) {
     }
     const uint32_t *record = query->runs.data + walk->run_index;
     const uint32_t count = record[1] & ~MI_RUN_WINDOW;
-    walk->run_index += 2 + query->source_count;
-    walk->piece = (mi_piece){.entities = walk->pool->entities + record[0], .count = count, .start = record[0]};
     if (record[1] != count) {
-        fill_window(walk);
+        const uint32_t placed_count = query->source_count - (walk->driver_source < query->source_count);
+        walk->run_index += 3 + number_words(count, record[2]) + placed_count * record[2];
+        read_window(walk, record, count);
         return true;
     }
+    walk->run_index += 2 + query->source_count;
     memcpy(walk->first_places, record + 2, query->source_count * sizeof(uint32_t));
-    yield_run(walk, walk->piece.entities, count);
+    yield_run(walk, walk->pool->entities + record[0], count);
     return true;
 }
 
@@ -856,7 +937,7 @@ bool mi_walk_next(mi_walk *walk) {
                 piece->at += run;
             } else {
                 fill_window(walk);
-                note_run(walk, first, (piece->start + piece->at - first) | MI_RUN_WINDOW);
+                note_window(walk, first, piece->start + piece->at - first);
             }
         } else {
             break;

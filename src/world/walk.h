@@ -12,6 +12,8 @@
 #define MI_WINDOW_SIZE 256u
 // Shorter runs are left to windows.
 #define MI_RUN_MIN 32u
+// In pools of so many elements memory is asked for ahead of its turn.
+#define MI_FETCHED_COUNT (1u << 15)
 
 typedef enum mi_driver { MI_DRIVER_TABLES, MI_DRIVER_ROWLESS, MI_DRIVER_POOL, MI_DRIVER_LIST, MI_DRIVER_END } mi_driver;
 
@@ -29,7 +31,6 @@ typedef struct mi_walk_column {
     uint8_t *data;  // NULL: not there
     uint8_t *copy;  // room for MI_WINDOW_SIZE values
     uint8_t *taken; // as much: what the copies were when they were asked for to be written
-    uint8_t **from; // by number in the span: where each is a copy from
     bool is_copy;
     bool is_taken;
 } mi_walk_column;
@@ -62,15 +63,18 @@ typedef struct mi_walk {
     uint32_t window_start; // position or location of its first entity
     const mica_entity *window;
     uint32_t left_count;
-    uint16_t left[MI_WINDOW_SIZE];         // numbers of the entities that pass and were not handed out yet, ascending
-    uint64_t patterns[MI_WINDOW_SIZE];     // by number: which optional columns are there
-    uint32_t *places[MICA_QUERY_TERM_MAX]; // by source and number: positions or locations
-    mica_entity rowless[MI_WINDOW_SIZE];   // a piece of entities without rows
+    uint16_t left[MI_WINDOW_SIZE];     // numbers of the entities that pass and were not handed out yet, ascending
+    uint64_t patterns[MI_WINDOW_SIZE]; // by number: which optional columns are there
+    const uint32_t *places[MICA_QUERY_TERM_MAX]; // by source and number: positions or locations
+    uint32_t *place_room[MICA_QUERY_TERM_MAX];   // where they are found into; else they are the query's
+    mica_entity rowless[MI_WINDOW_SIZE];         // a piece of entities without rows
     // The span.
     uint32_t count;
     const mica_entity *entities;
-    uint32_t picked_count; // 0: the span is a run
-    uint16_t picked[MI_WINDOW_SIZE];
+    uint32_t picked_count;                              // 0: the span is a run
+    uint16_t picked[MI_WINDOW_SIZE];                    // their numbers in the window
+    const uint32_t *picked_places[MICA_QUERY_TERM_MAX]; // by source and number in the span
+    uint32_t *picked_room[MICA_QUERY_TERM_MAX];
     mica_entity picked_entities[MI_WINDOW_SIZE];
     uint32_t first_places[MICA_QUERY_TERM_MAX]; // by source: the place of the first entity
     mi_walk_column columns[MICA_QUERY_TERM_MAX];
@@ -117,6 +121,16 @@ static inline void mi_iter_open(mica_iter *iter) {
     iter->open = true;
     iter->query->open_count++;
     world->walk_count++;
+}
+
+// The value that a column has at a place.
+static inline uint8_t *mi_walk_value(const mi_walk *walk, const mi_query_column *column, uint32_t place) {
+    if (column->pool != NULL) {
+        return mi_pool_value(column->pool, place);
+    }
+    const mi_store *store = walk->filter.store;
+    return mi_store_value(store, mi_store_table_at(store, place), place, column->type->info.id,
+                          column->type->info.size);
 }
 
 // Copies (copies.c)
