@@ -35,52 +35,54 @@ static inline void copy_array(uint8_t *copy, const uint8_t *array, const uint32_
         if (fetches && k + VALUES_AHEAD < count) {
             __builtin_prefetch(array + (size_t)places[k + VALUES_AHEAD] * size);
         }
-        memcpy(copy + (size_t)k * size, array + (size_t)places[k] * size, size);
+        mi_value_copy_bytes(copy + (size_t)k * size, array + (size_t)places[k] * size, size);
     }
 }
 
-static inline void copy_sized(const mi_walk *walk, const mi_query_column *column, uint8_t *copy, uint32_t size) {
-    const uint32_t *places = walk->picked_places[column->source];
-    const mi_pool *pool = column->pool;
-    if (pool != NULL && pool->type->info.layout == MICA_PACKED) {
-        const bool fetches = pool->count >= MI_FETCHED_COUNT;
-        if (fetches) {
-            copy_array(copy, pool->pages[0], places, walk->count, size, true);
-        } else {
-            copy_array(copy, pool->pages[0], places, walk->count, size, false);
-        }
+// From the one array of a packed pool. Sizes that are known when this is compiled cost a load and a store.
+static void copy_packed(uint8_t *copy, const mi_pool *pool, const uint32_t *places, uint32_t count) {
+    const uint8_t *array = pool->pages[0];
+    if (pool->count >= MI_FETCHED_COUNT) {
+        copy_array(copy, array, places, count, pool->size, true);
         return;
     }
-    uint8_t *from[MI_WINDOW_SIZE];
-    for (uint32_t k = 0; k < walk->count; k++) {
-        from[k] = mi_walk_value(walk, column, places[k]);
-    }
-    for (uint32_t k = 0; k < walk->count; k++) {
-        if (k + VALUES_AHEAD < walk->count) {
-            __builtin_prefetch(from[k + VALUES_AHEAD]);
-        }
-        memcpy(copy + (size_t)k * size, from[k], size);
+    switch (pool->size) {
+    case 4:
+        copy_array(copy, array, places, count, 4, false);
+        break;
+    case 8:
+        copy_array(copy, array, places, count, 8, false);
+        break;
+    case 12:
+        copy_array(copy, array, places, count, 12, false);
+        break;
+    case 16:
+        copy_array(copy, array, places, count, 16, false);
+        break;
+    default:
+        copy_array(copy, array, places, count, pool->size, false);
     }
 }
 
-// Sizes that are known when this is compiled cost a load and a store.
-static void copy_values(const mi_walk *walk, const mi_query_column *column, uint8_t *copy) {
+// From anywhere else: where the values are is found out first, so that memory can be asked for ahead.
+static void copy_apart(uint8_t *copy, const mi_walk *walk, const mi_query_column *column) {
+    const uint32_t *places = walk->picked_places[column->source];
     const uint32_t size = column->type->info.size;
-    switch (size) {
-    case 4:
-        copy_sized(walk, column, copy, 4);
-        break;
-    case 8:
-        copy_sized(walk, column, copy, 8);
-        break;
-    case 12:
-        copy_sized(walk, column, copy, 12);
-        break;
-    case 16:
-        copy_sized(walk, column, copy, 16);
-        break;
-    default:
-        copy_sized(walk, column, copy, size);
+    const uint8_t *from[MI_WINDOW_SIZE];
+    for (uint32_t k = 0; k < walk->count; k++) {
+        from[k] = mi_walk_value(walk, column, places[k]);
+        __builtin_prefetch(from[k]);
+    }
+    for (uint32_t k = 0; k < walk->count; k++) {
+        mi_value_copy_bytes(copy + (size_t)k * size, from[k], size);
+    }
+}
+
+static void copy_values(const mi_walk *walk, const mi_query_column *column, uint8_t *copy) {
+    if (column->pool != NULL && column->pool->type->info.layout == MICA_PACKED) {
+        copy_packed(copy, column->pool, walk->picked_places[column->source], walk->count);
+    } else {
+        copy_apart(copy, walk, column);
     }
 }
 
