@@ -10,16 +10,18 @@
 /// tables as well and the tables that match have no more rows than that. A walk goes through a pool in the pool's
 /// order; through tables in the canonical order of their components' names, rows in stored order, and then, where no
 /// component in tables is required, through the entities without any, by index. A query that requires nothing but one
-/// of several components in pools (an any-of clause) goes through these pools one after the other, by name. One whose
-/// terms are those of a group (pool.h) goes through the group's members alone.
+/// of several components in pools (an any-of clause) goes through these pools one after the other, by name. One that
+/// requires and excludes just the components of a group (pool.h) goes through the group's members alone, unless one of
+/// its components is disabled on somebody.
 ///
 /// Spans are long where the rows follow each other in all storages that are read or written. Where they do not, up to
 /// 256 entities at a time are handed out all the same, those with the same optional components together: columns whose
 /// values lie apart are then *copies*, made when the span begins. What is written to a copy is brought back, value by
 /// value where it changed, when the walk goes on or ends, or earlier: if a verb asks for the value, if the pool's
 /// arrays are asked for, and if another walk begins or goes on. A column of copies does not show what others write to
-/// the same values while the span lasts. Values are never copied for types with a move hook or the trait `always_dirty`
-/// and for values over 256 bytes: spans end where these do not follow each other.
+/// the same values while the span lasts, and addresses in it are not those of the values. Values are never copied for
+/// types with a move hook or the trait `always_dirty` and for values over 256 bytes: spans end where these do not follow
+/// each other.
 #pragma once
 
 #include <mica/world.h>
@@ -100,15 +102,15 @@ MICA_API int32_t mica_query_count(mica_query *query);
 /// terms).
 MICA_API int32_t mica_query_size_hint(mica_query *query);
 
-/// The first entity in order of visit; null if none matches (no error), or on failure: as `mica_query_begin`.
-/// O(matching tables).
+/// The first entity in order of visit; null if none matches (no error), or on failure: as `mica_query_begin`. O(what a
+/// walk visits up to there).
 MICA_API mica_entity mica_query_first(mica_query *query);
 
-/// Whether the entity is alive and matches. O(terms).
+/// Whether the entity is alive and matches. Never fails. O(terms).
 MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 
 /// Writes up to `capacity` matching entities in the order of what drives and returns how many match; `entities` may be
-/// NULL if `capacity` is 0. 0 on failure: as `mica_query_begin`. O(matches).
+/// NULL if `capacity` is 0. 0 on failure: as `mica_query_begin`. O(what a walk visits).
 MICA_API int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
 
 /// Why `entity` matches or not, a line a term, closed by zero, cut to `capacity` bytes; returns the length without the
@@ -136,10 +138,12 @@ typedef struct mica_iter {
 } mica_iter;
 
 /// Opens a walk. Structure is locked until it ends. `open` is false on failure (`MICA_OUT_OF_MEMORY`, `MICA_INVALID`:
-/// no query). O(1).
+/// no query). O(terms), O(matching tables) if it requires components in both storages; O(tables) if some came to be or
+/// went since the query was last used. The world's thread.
 MICA_API mica_iter mica_query_begin(mica_query *query);
 
-/// Opens a walk over the query of the running system (its first).
+/// Opens a walk over the query of the running system (its first). As `mica_query_begin`; `MICA_INVALID` as well if the
+/// system is not running or has none.
 MICA_API mica_iter mica_run_begin(mica_run *run);
 
 /// Opens a walk in sorted order, see order.h. `open` is false on failure: as `mica_query_begin`, or `MICA_LOCKED`
@@ -147,7 +151,9 @@ MICA_API mica_iter mica_run_begin(mica_run *run);
 /// otherwise O(entities that match), and comparisons for those only whose keys may have changed. The world's thread.
 MICA_API mica_iter mica_order_begin(mica_order *order);
 
-/// Goes to the next span; false at the end, with the walk still open. O(1) a span, O(1) a matching table without rows.
+/// Goes to the next span; false at the end, with the walk still open. Over tables alone, with nobody disabled or
+/// killed: O(1) a span, O(1) a matching table without rows. Otherwise O(entities that are looked at), each once a walk,
+/// and the copies.
 MICA_API bool mica_iter_next(mica_iter *iter);
 
 /// Ends a walk: when the last one of a world ends, commands recorded through `mica_iter_commands` outside systems are
@@ -158,7 +164,8 @@ MICA_API void mica_iter_end(mica_iter *iter);
 /// the query does not read it (`MICA_NO_ACCESS`). Good until the walk goes on. O(1).
 MICA_API const void *mica_iter_read(const mica_iter *iter, mica_type *type);
 
-/// As `mica_iter_read`, for writing: the query must declare it. Marks the span's column as changed.
+/// As `mica_iter_read`, for writing: the query must declare it. Marks the span's column as changed, of copies what they
+/// stand for. O(1), O(rows of the span) for copies.
 MICA_API void *mica_iter_write(const mica_iter *iter, mica_type *type);
 
 /// As `mica_iter_read`, by id.

@@ -221,6 +221,30 @@ static void what_has_no_pool_is_refused_by_name(void **state) {
 
 // Positions and addresses
 
+static void arrays_show_what_an_open_walk_has_written_to_copies(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_entity entities[3];
+    create_masses(w.world, (const int32_t[]){1, 2, 3}, entities, 3);
+    assert_int_equal(mica_set(w.world, entities[2], Shape, {{0}}), MICA_OK);
+    assert_int_equal(mica_set(w.world, entities[0], Shape, {{0}}), MICA_OK);
+    mica_each (mica_query_of(w.world, mica_write(Mass), mica_read(Shape)), it) {
+        Mass *masses = mica_write_of(it, Mass);
+        const mica_pool_view before = mica_pool_read(w.world, ID(Mass));
+        assert_ptr_not_equal(&masses[0], mica_pool_at(&before, 2));
+        masses[0].kilograms = 30;
+        const mica_pool_view read = mica_pool_read(w.world, ID(Mass));
+        assert_int_equal(mass_at(&read, 2), 30);
+        masses[1].kilograms = 10;
+        const mica_pool_view written = mica_pool_write(w.world, ID(Mass));
+        assert_int_equal(mass_at(&written, 0), 10);
+        ((Mass *)mica_pool_at(&written, 0))->kilograms = 100;
+    }
+    assert_int_equal(mica_get(w.world, entities[0], Mass)->kilograms, 100); // no older copy comes over it
+    watched_end(&w);
+}
+
 static void positions_are_those_of_the_arrays(void **state) {
     (void)state;
     watched_world w;
@@ -963,6 +987,7 @@ int main(void) {
         cmocka_unit_test(writing_counts_every_page_as_changed_and_reading_none),
         cmocka_unit_test(a_pool_that_nobody_is_in_is_empty_everywhere),
         cmocka_unit_test(what_has_no_pool_is_refused_by_name),
+        cmocka_unit_test(arrays_show_what_an_open_walk_has_written_to_copies),
         cmocka_unit_test(positions_are_those_of_the_arrays),
         cmocka_unit_test(an_address_leads_to_its_entity_after_others_were_erased),
         cmocka_unit_test(every_address_in_a_value_leads_to_its_entity_after_random_changes),
