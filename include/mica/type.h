@@ -55,8 +55,8 @@ typedef struct mica_hooks {
 
 struct mica_type;
 
-/// Where the values of a type live. It changes what is fast, the order of visit, and for how long the address of a value
-/// is good; nothing else.
+/// Where the values of a type live. It changes what is fast, the order of visit, and for how long the address of a
+/// value is good; nothing else.
 typedef enum mica_storage {
     MICA_STORAGE_DEFAULT, ///< in tables
     MICA_TABLE,           ///< in the chunks of tables: fastest to walk
