@@ -284,17 +284,22 @@ MI_APART static mica_result add_to_table(mica_world *world, mica_entity entity, 
                : add_component(world, &target, value, call);
 }
 
+// As mica_entity_add, for a component whose pool is known.
+MI_APART static mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                                        const char *call) {
+    return mi_store_put_simply(&world->store, pool, entity, value) ? MICA_OK
+                                                                   : add_element(world, pool, entity, value, call);
+}
+
+// The ways to tables and pools are kept apart, so that neither saves registers for the other.
 mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_add";
     if (MICA_UNLIKELY(world == NULL || mi_world_is_locked(world))) {
         return mi_world_fail_structure(world, call);
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);
-    if (pool == NULL) {
-        return add_to_table(world, entity, component, value, call);
-    }
-    return mi_store_put_simply(&world->store, pool, entity, value) ? MICA_OK
-                                                                   : add_element(world, pool, entity, value, call);
+    return pool != NULL ? add_to_pool(world, pool, entity, value, call)
+                        : add_to_table(world, entity, component, value, call);
 }
 
 // Replaces a value that is there, which is no structural change.
@@ -368,7 +373,7 @@ MI_APART static mica_result remove_from_table(mica_world *world, mica_entity ent
     return to == NULL ? mi_world_fail_store(world, call) : mi_world_change(world, entity, to, NULL, 0, call);
 }
 
-// Removes a component that lives in `pool`.
+// Removes a component that lives in `pool` and is no plain value.
 MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
     if (mi_pool_has(pool, entity)) {
         mi_store_remove_element(&world->store, pool, entity);
@@ -378,16 +383,18 @@ MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mic
     return mi_world_resolve(world, entity, &location, call);
 }
 
+MI_APART static mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
+    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
+}
+
 mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
     static const char call[] = "mica_entity_remove";
     if (MICA_UNLIKELY(world == NULL || mi_world_is_locked(world))) {
         return mi_world_fail_structure(world, call);
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);
-    if (pool == NULL) {
-        return remove_from_table(world, entity, component, call);
-    }
-    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
+    return pool != NULL ? remove_from_pool(world, pool, entity, call)
+                        : remove_from_table(world, entity, component, call);
 }
 
 // Asking
