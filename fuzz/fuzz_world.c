@@ -3,86 +3,25 @@
 // what they choose from, so that digits serve as small numbers: "c" makes an entity, "a10" adds component 0 to the
 // entity made second.
 //
-// Operations use the verbs, record into command buffers, link, walk queries, and add, run and remove systems; inside
-// walks and systems the same bytes go on driving, so that every verb meets the structure lock. Allocations fail now and
-// then (`F`).
+// Operations use the verbs, record into command buffers, link, hide, sort pools and groups, walk queries and orders,
+// and add, run and remove systems; inside walks and systems the same bytes go on driving, so that every verb meets the
+// structure lock, and what spans hold copies of is asked for. Allocations (`F`) and hooks (`h`) fail now and then.
 //
 // Whatever the bytes are: a verb is refused with MICA_LOCKED only inside a walk, a system or a hook, and with
-// MICA_OUT_OF_MEMORY only when an allocation failed; one that is refused makes and destroys nothing; values know their
-// own address and their memory (`Owned`). After each round of operations all invariants hold, and at the end all memory
-// comes back.
-#include "fuzz.h"
-#include "world/world_fixture.h"
+// MICA_OUT_OF_MEMORY only when an allocation or a hook failed; one that is refused makes and destroys nothing; values
+// know their own address and their memory (world_kinds.h); numbers that were written are read until they are written
+// again. After each round of operations all invariants hold, queries list what a naive look finds (world_walks.c),
+// pools and groups hold what verbs say (world_pools.c), and at the end all memory comes back.
+#include "fuzz_world.h"
 
-enum {
-    COMPONENT_COUNT = 12,
-    HANDLE_COUNT = 64,
-    PLACEHOLDER_COUNT = 16,
-    QUERY_COUNT = 4,
-    SYSTEM_COUNT = 8,
-    BATCH_MAX = 8,
-    ROUND_OPERATIONS = 16,
-    ENTITY_LIMIT = 4000,
-    DEPTH_LIMIT = 4
-};
-
-typedef union any_value {
-    Health health;
-    Position position;
-    Wide wide;
-    Target target;
-    Armour armour;
-    Owned owned;
-    mica_child_of child_of;
-    mica_transform transform;
-    mica_name name;
-    mica_world_transform world_transform;
-} any_value;
-
-typedef struct fuzz {
-    const uint8_t *bytes;
-    size_t byte_size;
-    size_t at;
-    watched_world watched;
-    mica_world *world;
-    mica_component ids[COMPONENT_COUNT];
-    mica_entity handles[HANDLE_COUNT]; // living and dead ones; null where none has been yet
-    uint32_t handle_count;             // ever kept
-    mica_entity placeholders[PLACEHOLDER_COUNT];
-    uint32_t placeholder_count;
-    mica_commands *commands;
-    mica_query *queries[QUERY_COUNT];
-    Health held; // a resource held by pointer
-    bool is_recording;
-    int32_t walk_count;
-    int32_t depth; // walks, systems and hooks that are open
-} fuzz;
+enum { SYSTEM_COUNT = 8, ROUND_OPERATIONS = 16 };
 
 // Choices
-
-static uint8_t take(fuzz *f) {
-    return f->at < f->byte_size ? f->bytes[f->at++] : 0;
-}
-
-static uint32_t pick(fuzz *f, uint32_t limit) {
-    return (uint32_t)(uint8_t)(take(f) - '0') % limit;
-}
-
-static mica_entity pick_target(fuzz *f) {
-    const uint8_t number = (uint8_t)(take(f) - '0');
-    return number < 128 ? f->handles[number % HANDLE_COUNT] : f->placeholders[number % PLACEHOLDER_COUNT];
-}
 
 // For values. A world that holds placeholders is not valid: they are for recorded values alone.
 static mica_entity pick_named(fuzz *f) {
     const mica_entity entity = pick_target(f);
     return f->is_recording || !mica_entity_is_placeholder(entity) ? entity : MICA_NULL;
-}
-
-static void keep(fuzz *f, mica_entity entity) {
-    if (!mica_entity_is_null(entity)) {
-        f->handles[f->handle_count++ % HANDLE_COUNT] = entity;
-    }
 }
 
 static mica_entity keep_placeholder(fuzz *f, mica_entity placeholder) {
@@ -98,54 +37,68 @@ static const void *make_value(fuzz *f, uint32_t component, any_value *value) {
     static const char *const names[] = {"", "a", NULL, "a name that is somewhat longer than the others"};
     memset(value, 0, sizeof(*value));
     switch (component) {
-    case 0:
+    case HEALTH:
         value->health.now = (int32_t)pick(f, 256);
         return value;
-    case 1:
+    case POSITION:
         value->position = (Position){(float)pick(f, 256), 1, 2};
         return value;
-    case 2:
+    case WIDE:
         value->wide.number = (int32_t)pick(f, 256);
         return value;
-    case 3:
+    case TARGET:
         value->target.who = pick_named(f);
         return value;
-    case 6:
+    case ARMOUR:
         value->armour.now = 1;
         return value;
-    case 7:
+    case OWNED:
+    case KEPT:
         number = (int32_t)pick(f, 256);
         value->owned = (Owned){.number = &number, .self = &value->owned};
         return value;
-    case 8:
+    case CHILD_OF:
         value->child_of.parent = pick_named(f);
         return value;
-    case 9:
+    case TRANSFORM:
         value->transform = (mica_transform)MICA_TRANSFORM_IDENTITY;
         value->transform.position[pick(f, 3)] = (float)pick(f, 16);
         value->transform.scale[pick(f, 3)] = (float)pick(f, 4);
         value->transform.rotation[2] = 1;
         value->transform.rotation[3] = 0;
         return value;
-    case 10:
+    case WORLD_TRANSFORM:
         value->world_transform.m[12] = 1;
         return value;
-    case 11:
+    case NAME:
         value->name.text = names[pick(f, 4)];
         return value;
-    default: // the tags Frozen and Marked; a value for one of them at times, which is refused
-        return pick(f, 16) == 15 ? value : NULL;
+    case PAGED:
+        value->paged = (Paged){.now = (int32_t)pick(f, 256), .who = pick_named(f)};
+        return value;
+    case SOLE:
+    case FICKLE:
+    case FICKLE_ROW:
+        value->placed = (Placed){.self = &value->placed, .number = (int32_t)pick(f, 256)};
+        return value;
+    default:
+        if (is_numbered(component)) {
+            value->health.now = (int32_t)pick(f, 256);
+            return value;
+        }
+        return pick(f, 16) == 15 ? value : NULL; // a value for a tag at times, which is refused
     }
 }
 
 // Checking
 
 // What every result must be, whatever was done.
-static mica_result check(fuzz *f, mica_result result) {
+mica_result check(fuzz *f, mica_result result) {
     FUZZ_CHECK(result >= MICA_OK && result < MICA_RESULT_COUNT, "");
     FUZZ_CHECK(result == MICA_OK || mica_last_error()[0] != '\0', mica_result_name(result));
     FUZZ_CHECK(result != MICA_LOCKED || f->depth > 0, mica_last_error());
-    FUZZ_CHECK(result != MICA_OUT_OF_MEMORY || f->watched.allocator.fail_count > 0, mica_last_error());
+    FUZZ_CHECK(result != MICA_OUT_OF_MEMORY || f->watched.allocator.fail_count > 0 || placed.failed_count > 0,
+               mica_last_error());
     return result;
 }
 
@@ -163,6 +116,39 @@ static mica_result result_of(mica_entity entity) {
 
 static bool is_full(const fuzz *f) {
     return mica_world_entity_count(f->world) >= ENTITY_LIMIT;
+}
+
+void remember_written(fuzz *f, mica_entity entity, uint32_t component, int32_t number) {
+    if (is_numbered(component)) {
+        f->written[(mica_entity_index(entity) * 31 + component) % WRITTEN_COUNT] =
+            (fuzz_written){entity, component, number};
+    }
+}
+
+void forget_written(fuzz *f, mica_entity entity, uint32_t component) {
+    fuzz_written *known = &f->written[(mica_entity_index(entity) * 31 + component) % WRITTEN_COUNT];
+    if (mica_entity_equal(known->entity, entity) && known->component == component) {
+        known->entity = MICA_NULL;
+    }
+}
+
+void forget_all_written(fuzz *f) {
+    memset(f->written, 0, sizeof(f->written));
+}
+
+void check_written(fuzz *f) {
+    for (uint32_t i = 0; i < WRITTEN_COUNT; i++) {
+        const fuzz_written *known = &f->written[i];
+        if (mica_entity_alive(f->world, known->entity)) {
+            const void *value = mica_entity_get(f->world, known->entity, f->ids[known->component]);
+            FUZZ_CHECK(value != NULL, "a component that is gone");
+            FUZZ_CHECK(number_of(value) == known->number, component_types[known->component]->name);
+        }
+    }
+}
+
+static void do_check_written(fuzz *f) {
+    check_written(f);
 }
 
 // Verbs
@@ -207,6 +193,14 @@ static int32_t make_values(fuzz *f, mica_value *values, any_value *memory) {
     return count;
 }
 
+static uint32_t number_of_component(const fuzz *f, mica_component id) {
+    uint32_t component = 0;
+    while (f->ids[component] != id) {
+        component++;
+    }
+    return component;
+}
+
 static void do_spawn(fuzz *f) {
     mica_value values[BATCH_MAX];
     any_value memory[BATCH_MAX];
@@ -214,6 +208,15 @@ static void do_spawn(fuzz *f) {
     const int32_t count = mica_world_entity_count(f->world);
     const mica_entity entity = mica_entity_spawn(f->world, values, value_count);
     check_made(f, result_of(entity), count, 1);
+    for (int32_t i = 0; i < value_count && !mica_entity_is_null(entity); i++) {
+        const uint32_t component = number_of_component(f, values[i].component);
+        const bool is_known = is_numbered(component) && values[i].value != NULL;
+        // A child of nobody is a root.
+        FUZZ_CHECK(component == CHILD_OF || mica_entity_has(f->world, entity, values[i].component), "");
+        if (is_known) {
+            remember_written(f, entity, component, number_of(values[i].value));
+        }
+    }
     keep(f, entity);
 }
 
@@ -259,9 +262,24 @@ static void do_spawn_fill(fuzz *f) {
 
 static void do_clone(fuzz *f) {
     const int32_t count = mica_world_entity_count(f->world);
-    const mica_entity entity = mica_entity_clone(f->world, pick_target(f));
+    const mica_entity source = pick_target(f);
+    if (is_full(f)) {
+        return;
+    }
+    const mica_entity entity = mica_entity_clone(f->world, source);
     check_made(f, result_of(entity), count, 1);
     keep(f, entity);
+    for (uint32_t i = 0; i < COMPONENT_COUNT && !mica_entity_is_null(entity); i++) {
+        const mica_component id = f->ids[i];
+        FUZZ_CHECK(mica_entity_has(f->world, entity, id) == mica_entity_has(f->world, source, id), "");
+        FUZZ_CHECK(mica_entity_component_enabled(f->world, entity, id) ==
+                       mica_entity_component_enabled(f->world, source, id),
+                   "");
+        if (is_numbered(i) && mica_entity_has(f->world, source, id)) {
+            const int32_t number = number_of(mica_entity_get(f->world, source, id));
+            FUZZ_CHECK(number_of(mica_entity_get(f->world, entity, id)) == number, component_types[i]->name);
+        }
+    }
 }
 
 static void do_destroy(fuzz *f) {
@@ -284,6 +302,12 @@ static void do_destroy_many(fuzz *f) {
     FUZZ_CHECK(result == MICA_OK || mica_world_entity_count(f->world) == count_before, mica_last_error());
 }
 
+// What came along with a component that was added.
+static void check_required(const fuzz *f, mica_entity entity, uint32_t component, bool is_added) {
+    const mica_component_info *info = mica_schema_info(mica_world_schema(f->world), f->ids[component]);
+    FUZZ_CHECK(!is_added || mica_entity_has_all(f->world, entity, info->required, info->required_count), info->name);
+}
+
 static void do_add(fuzz *f) {
     any_value memory;
     const mica_entity entity = pick_target(f);
@@ -292,6 +316,10 @@ static void do_add(fuzz *f) {
     const bool has = mica_entity_has(f->world, entity, f->ids[component]);
     const mica_result result = check(f, mica_entity_add(f->world, entity, f->ids[component], value));
     FUZZ_CHECK(result != MICA_OK || !has, "added what was there");
+    if (result == MICA_OK && is_numbered(component)) {
+        remember_written(f, entity, component, value == NULL ? 0 : number_of(value));
+    }
+    check_required(f, entity, component, result == MICA_OK);
     FUZZ_CHECK(result == MICA_OK || mica_entity_has(f->world, entity, f->ids[component]) == has, mica_last_error());
 }
 
@@ -300,16 +328,21 @@ static void do_set(fuzz *f) {
     const mica_entity entity = pick_target(f);
     const uint32_t component = pick(f, COMPONENT_COUNT);
     const bool has = mica_entity_has(f->world, entity, f->ids[component]);
-    const mica_result result =
-        check(f, mica_entity_set(f->world, entity, f->ids[component], make_value(f, component, &memory)));
+    const void *value = make_value(f, component, &memory);
+    const mica_result result = check(f, mica_entity_set(f->world, entity, f->ids[component], value));
+    if (result == MICA_OK && is_numbered(component)) {
+        remember_written(f, entity, component, number_of(value));
+    }
+    check_required(f, entity, component, result == MICA_OK && !has);
     FUZZ_CHECK(result == MICA_OK || mica_entity_has(f->world, entity, f->ids[component]) == has, mica_last_error());
 }
 
 static void do_remove(fuzz *f) {
     const mica_entity entity = pick_target(f);
-    const mica_component component = f->ids[pick(f, COMPONENT_COUNT)];
-    if (check(f, mica_entity_remove(f->world, entity, component)) == MICA_OK) {
-        FUZZ_CHECK(!mica_entity_has(f->world, entity, component), "");
+    const uint32_t component = pick(f, COMPONENT_COUNT);
+    if (check(f, mica_entity_remove(f->world, entity, f->ids[component])) == MICA_OK) {
+        FUZZ_CHECK(!mica_entity_has(f->world, entity, f->ids[component]), "");
+        forget_written(f, entity, component);
     }
 }
 
@@ -356,11 +389,11 @@ static void do_look(fuzz *f) {
     const uint32_t component = pick(f, COMPONENT_COUNT);
     const mica_component id = f->ids[component];
     const bool has = mica_entity_has(f->world, entity, id);
-    const bool is_tag = component == 4 || component == 5;
-    FUZZ_CHECK((mica_entity_get(f->world, entity, id) != NULL) == (has && !is_tag), "");
-    FUZZ_CHECK(mica_entity_get_write(f->world, entity, id) == NULL || (has && component != 8), "");
+    FUZZ_CHECK((mica_entity_get(f->world, entity, id) != NULL) == (has && !is_tag(component)), "");
+    FUZZ_CHECK(mica_entity_get_write(f->world, entity, id) == NULL || (has && component != CHILD_OF), "");
     const mica_result result = check(f, mica_entity_patch(f->world, entity, f->ids[0], add_one, NULL));
     FUZZ_CHECK((result == MICA_OK) == mica_entity_has(f->world, entity, f->ids[0]), mica_last_error());
+    forget_written(f, entity, HEALTH);
     mica_component listed[COMPONENT_COUNT];
     const int32_t count = mica_entity_components(f->world, entity, listed, COMPONENT_COUNT);
     FUZZ_CHECK((count >= 0) == mica_entity_alive(f->world, entity) && count <= COMPONENT_COUNT, "");
@@ -425,6 +458,11 @@ static void do_fail(fuzz *f) {
     }
 }
 
+static void do_fail_hooks(fuzz *f) {
+    placed.left = pick(f, 16);
+    placed.go_on = pick(f, 4) == 3;
+}
+
 // Commands
 
 static void record_spawn(fuzz *f, mica_commands *commands) {
@@ -459,7 +497,7 @@ static void record(fuzz *f, mica_commands *commands) {
     }
     const int32_t entity_count = mica_world_entity_count(f->world);
     f->is_recording = true;
-    switch (pick(f, 10)) {
+    switch (pick(f, 15)) {
     case 0:
         record_spawn(f, commands);
         break;
@@ -490,8 +528,25 @@ static void record(fuzz *f, mica_commands *commands) {
         check(f, mica_commands_set_parent(commands, child, parent, (mica_pose)pick(f, 2)));
         break;
     }
-    default:
+    case 9:
         check(f, mica_commands_destroy_subtree(commands, pick_target(f)));
+        break;
+    case 10: {
+        const mica_entity entity = pick_target(f);
+        check(f, mica_commands_enable(commands, entity, pick(f, 2) == 0));
+        break;
+    }
+    case 11:
+        check(f, mica_commands_kill(commands, pick_target(f)));
+        break;
+    case 12:
+        check(f, mica_commands_refresh(commands));
+        break;
+    default: {
+        const mica_entity entity = pick_target(f);
+        const mica_component component = f->ids[pick(f, COMPONENT_COUNT)];
+        check(f, mica_commands_enable_component(commands, entity, component, pick(f, 2) == 0));
+    }
     }
     f->is_recording = false;
     FUZZ_CHECK(mica_world_entity_count(f->world) == entity_count, "recording touched the world");
@@ -503,6 +558,7 @@ static void do_record(fuzz *f) {
 
 static void do_apply(fuzz *f) {
     const mica_result result = check(f, mica_commands_apply(f->commands));
+    forget_all_written(f);
     FUZZ_CHECK(result != MICA_OK || mica_commands_count(f->commands) == 0, "");
     for (uint32_t i = 0; i < PLACEHOLDER_COUNT && result == MICA_OK; i++) {
         keep(f, mica_commands_resolve(f->commands, f->placeholders[i]));
@@ -514,69 +570,7 @@ static void do_drop(fuzz *f) {
     FUZZ_CHECK(mica_commands_count(f->commands) == 0, "");
 }
 
-// Queries and walks
-
-static int32_t make_terms(fuzz *f, mica_term *terms) {
-    const int32_t count = (int32_t)pick(f, BATCH_MAX);
-    for (int32_t i = 0; i < count; i++) {
-        const uint32_t component = pick(f, COMPONENT_COUNT);
-        const uint32_t use = pick(f, 32);
-        terms[i] = (mica_term){.component = f->ids[component],
-                               .use = (uint8_t)(1 + use % MICA_USE_OPTIONAL_WRITE),
-                               .any = (uint8_t)(use < 24 ? 0 : 1 + use % 2)};
-    }
-    return count;
-}
-
-static void do_query(fuzz *f) {
-    mica_term terms[BATCH_MAX] = {0};
-    const uint32_t place = pick(f, QUERY_COUNT);
-    mica_query *query = mica_query_create(f->world, terms, make_terms(f, terms));
-    if (query == NULL) {
-        check(f, mica_last_result());
-        return;
-    }
-    if (f->walk_count == 0) {
-        mica_query_release(f->queries[place]);
-        f->queries[place] = query;
-    } else {
-        mica_query_release(query);
-    }
-}
-
-// A query that has to look at new tables needs memory, and knows of nothing without.
-static void do_ask(fuzz *f) {
-    mica_query *query = f->queries[pick(f, QUERY_COUNT)];
-    const mica_entity entity = pick_target(f);
-    if (query == NULL) {
-        return;
-    }
-    char text[64];
-    mica_entity entities[BATCH_MAX] = {MICA_NULL};
-    const bool may_fail = f->watched.allocator.fail_from != 0;
-    const size_t length = mica_query_explain(query, entity, text, sizeof(text));
-    const bool contains = mica_query_contains(query, entity);
-    const int32_t count = mica_query_count(query);
-    const int32_t hint = mica_query_size_hint(query);
-    const int32_t listed_count = mica_query_entities(query, entities, BATCH_MAX);
-    const mica_entity first = mica_query_first(query);
-    FUZZ_CHECK(memchr(text, '\0', sizeof(text)) != NULL, "");
-    FUZZ_CHECK(!contains || mica_entity_alive(f->world, entity), "");
-    FUZZ_CHECK(count <= mica_world_entity_count(f->world), "");
-    if (may_fail) {
-        return;
-    }
-    FUZZ_CHECK(length > 0 && count <= hint && count >= contains && listed_count == count, "");
-    FUZZ_CHECK(mica_entity_equal(entities[0], first) && mica_entity_is_null(first) == (count == 0), "");
-    for (int32_t i = 0; i < listed_count && i < BATCH_MAX; i++) {
-        FUZZ_CHECK(mica_query_contains(query, entities[i]), "a query lists what it does not contain");
-    }
-}
-
-static void run_operation(fuzz *f);
-
-// A few operations inside a walk or a system; `commands` is where to record.
-static void run_inside(fuzz *f, mica_commands *commands) {
+void run_inside(fuzz *f, mica_commands *commands) {
     for (uint32_t left = pick(f, 4); left > 0; left--) {
         if (pick(f, 2) == 0) {
             record(f, commands);
@@ -584,49 +578,6 @@ static void run_inside(fuzz *f, mica_commands *commands) {
             run_operation(f);
         }
     }
-}
-
-static void touch_span(fuzz *f, const mica_iter *it) {
-    FUZZ_CHECK(it->count > 0, "a span without rows");
-    for (uint32_t i = 0; i < COMPONENT_COUNT; i++) {
-        const uint8_t *column = mica_iter_read_id(it, f->ids[i]);
-        const mica_component_info *info = mica_schema_info(mica_world_schema(f->world), f->ids[i]);
-        volatile uint8_t last = column == NULL ? 0 : column[(size_t)info->size * (size_t)it->count - 1];
-        (void)last;
-    }
-    Health *health = mica_iter_write_id(it, f->ids[0]);
-    for (int32_t i = 0; i < it->count; i++) {
-        FUZZ_CHECK(mica_entity_alive(f->world, it->entities[i]), "a walk over the dead");
-        if (health != NULL) {
-            health[i].now++;
-        }
-    }
-}
-
-static void walk(fuzz *f, mica_iter it) {
-    if (!it.open) {
-        return;
-    }
-    f->depth++;
-    f->walk_count++;
-    const uint32_t limit = 1 + pick(f, 64);
-    for (uint32_t i = 0; i < limit && mica_iter_next(&it); i++) {
-        touch_span(f, &it);
-        if (i < 3) {
-            run_inside(f, mica_iter_commands(it));
-        }
-    }
-    f->walk_count--;
-    mica_iter_end(&it);
-    f->depth--;
-}
-
-static void do_walk(fuzz *f) {
-    mica_query *query = f->queries[pick(f, QUERY_COUNT)];
-    if (query == NULL) {
-        query = mica_query_find(f->world, NULL, 0);
-    }
-    walk(f, mica_query_begin(query));
 }
 
 // Systems
@@ -637,6 +588,7 @@ static void run_system(mica_run *run) {
     fuzz *f = mica_run_user(run);
     const int32_t walk_count = f->walk_count;
     f->depth++;
+    forget_all_written(f); // commands of other systems have been applied
     switch (pick(f, 8)) {
     case 7:
         mica_run_fail(run, MICA_UNSUPPORTED, "asked to");
@@ -698,6 +650,7 @@ static void do_system_change(fuzz *f) {
     const mica_system system = mica_system_find(f->world, system_names[pick(f, SYSTEM_COUNT)]);
     const uint32_t change = pick(f, 4);
     check(f, change == 0 ? mica_system_remove(f->world, system) : mica_system_enable(f->world, system, change == 1));
+    forget_all_written(f); // a stop function may have recorded
     mica_system systems[SYSTEM_COUNT];
     const int32_t count = mica_world_systems(f->world, systems, SYSTEM_COUNT);
     check(f, count < 0 ? mica_last_result() : MICA_OK);
@@ -717,6 +670,7 @@ static void do_step(fuzz *f) {
     f->depth++; // a system that leaves a walk open has failed with MICA_LOCKED
     const mica_result result = check(f, mica_world_step(f->world, 0.25F));
     f->depth--;
+    forget_all_written(f);
     FUZZ_CHECK(mica_world_tick(f->world) == tick + (result == MICA_OK), mica_last_error());
     FUZZ_CHECK(mica_world_version(f->world) >= version, "");
 }
@@ -727,6 +681,7 @@ static void do_advance(fuzz *f) {
     const int32_t count = mica_world_advance(f->world, (double)pick(f, 4) / 32);
     check(f, count < 0 ? mica_last_result() : MICA_OK);
     f->depth--;
+    forget_all_written(f);
     FUZZ_CHECK(mica_world_tick(f->world) == tick + (uint64_t)(count < 0 ? -1 - count : count), mica_last_error());
 }
 
@@ -750,9 +705,13 @@ static const struct {
     {'w', do_walk},          {'y', do_system_add},
     {'Y', do_system_change}, {'G', do_stage_add},
     {'z', do_step},          {'Z', do_advance},
+    {'h', do_fail_hooks},    {'P', do_pool},
+    {'o', do_group},         {'e', do_visibility},
+    {'Q', do_query_text},    {'i', do_order},
+    {'I', do_order_walk},    {'K', do_check_written},
 };
 
-static void run_operation(fuzz *f) {
+void run_operation(fuzz *f) {
     const char letter = (char)take(f);
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (operations[i].letter == letter) {
@@ -765,20 +724,8 @@ static void run_operation(fuzz *f) {
 static void begin(fuzz *f) {
     watched_begin(&f->watched);
     f->world = f->watched.world;
-    mica_type *const types[COMPONENT_COUNT] = {mica_type_of(Health),
-                                               mica_type_of(Position),
-                                               mica_type_of(Wide),
-                                               mica_type_of(Target),
-                                               mica_type_of(Frozen),
-                                               mica_type_of(Marked),
-                                               mica_type_of(Armour),
-                                               mica_type_of(Owned),
-                                               mica_type_of(mica_child_of),
-                                               mica_type_of(mica_transform),
-                                               mica_type_of(mica_world_transform),
-                                               mica_type_of(mica_name)};
     for (uint32_t i = 0; i < COMPONENT_COUNT; i++) {
-        f->ids[i] = mica_world_register(f->world, types[i]);
+        f->ids[i] = mica_world_register(f->world, component_types[i]);
         FUZZ_CHECK(f->ids[i] != 0, mica_last_error());
     }
     f->commands = mica_commands_create(f->world);
@@ -791,24 +738,33 @@ static void end(fuzz *f) {
         (void)mica_query_begin(mica_query_find(f->world, NULL, 0));
     }
     for (int32_t i = 0; i < QUERY_COUNT; i++) {
-        mica_query_release(f->queries[i]);
+        mica_query_release(f->queries[i].query);
+    }
+    for (int32_t i = 0; i < ORDER_COUNT; i++) {
+        mica_query_release(f->orders[i].query);
     }
     mica_commands_destroy(f->commands);
     f->depth++; // in stop functions
     mica_world_destroy(f->world);
     FUZZ_CHECK_MEMORY(&f->watched.allocator);
+    FUZZ_CHECK(placed.live_count == 0, "values that were not ended");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
     static fuzz f;
     f = (fuzz){.bytes = bytes, .byte_size = byte_size};
+    placed = (placed_book){0};
     begin(&f);
     while (f.at < f.byte_size) {
         for (int32_t i = 0; i < ROUND_OPERATIONS && f.at < f.byte_size; i++) {
             run_operation(&f);
         }
         (void)test_allocator_fail_stop(&f.watched.allocator);
+        placed.left = 0;
         FUZZ_CHECK_WORLD(f.world);
+        check_written(&f);
+        check_pools(&f);
+        check_queries(&f);
     }
     end(&f);
     return 0;

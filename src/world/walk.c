@@ -213,6 +213,7 @@ static bool reserve_memory(mi_walk *walk) {
                     ? 2 * align_copy((size_t)query->columns[i].type->info.size * MI_WINDOW_SIZE)
                     : 0;
     }
+    need = need == 0 ? COPY_ALIGN : need; // so that there is an address to count from
     if (need > walk->memory_size) {
         uint8_t *memory = mi_heap_allocate(heap, MICA_MEMORY_QUERIES, need, COPY_ALIGN);
         if (memory == NULL) {

@@ -1,0 +1,139 @@
+// What the files of the fuzzer of worlds share: its state, how inputs are read, and what is checked everywhere.
+#pragma once
+
+#include "fuzz.h"
+#include "world_kinds.h"
+
+enum {
+    HANDLE_COUNT = 64,
+    PLACEHOLDER_COUNT = 16,
+    QUERY_COUNT = 4,
+    ORDER_COUNT = 2,
+    GROUP_COUNT = 3,
+    BATCH_MAX = 8,
+    ENTITY_LIMIT = 4000,
+    DEPTH_LIMIT = 4,
+    WRITTEN_COUNT = 256,
+    PLACED_COUNT = 32
+};
+
+// A query with its terms, for the naive answer.
+typedef struct fuzz_query {
+    mica_query *query;
+    mica_term terms[BATCH_MAX];
+    int32_t term_count;
+} fuzz_query;
+
+typedef struct fuzz_order {
+    mica_order *order;
+    mica_query *query; // retained
+    uint32_t key;      // a component's number; COMPONENT_COUNT: entities alone
+} fuzz_order;
+
+typedef struct fuzz_group {
+    mica_group *group;
+    mica_group_def def;
+} fuzz_group;
+
+// A number that was written last to a component of an entity.
+typedef struct fuzz_written {
+    mica_entity entity; // null: nothing is known
+    uint32_t component;
+    int32_t number;
+} fuzz_written;
+
+// Where the value of an entity in a stable pool stood when it was given this serial number.
+typedef struct fuzz_placed {
+    mica_entity entity;
+    const Fixed *address;
+    int32_t serial;
+} fuzz_placed;
+
+typedef struct fuzz {
+    const uint8_t *bytes;
+    size_t byte_size;
+    size_t at;
+    watched_world watched;
+    mica_world *world;
+    mica_component ids[COMPONENT_COUNT];
+    mica_entity handles[HANDLE_COUNT]; // living and dead ones; null where none has been yet
+    uint32_t handle_count;             // ever kept
+    mica_entity placeholders[PLACEHOLDER_COUNT];
+    uint32_t placeholder_count;
+    mica_commands *commands;
+    fuzz_query queries[QUERY_COUNT];
+    fuzz_order orders[ORDER_COUNT];
+    fuzz_group groups[GROUP_COUNT];
+    fuzz_written written[WRITTEN_COUNT];
+    fuzz_placed placed[PLACED_COUNT];
+    uint32_t placed_count; // ever
+    int32_t stamp;         // the number written last through a span
+    int32_t serial;
+    Health held; // a resource held by pointer
+    bool is_recording;
+    int32_t walk_count;
+    int32_t depth; // walks, systems and hooks that are open
+} fuzz;
+
+// Choices
+
+static inline uint8_t take(fuzz *f) {
+    return f->at < f->byte_size ? f->bytes[f->at++] : 0;
+}
+
+static inline uint32_t pick(fuzz *f, uint32_t limit) {
+    return (uint32_t)(uint8_t)(take(f) - '0') % limit;
+}
+
+static inline mica_entity pick_target(fuzz *f) {
+    const uint8_t number = (uint8_t)(take(f) - '0');
+    return number < 128 ? f->handles[number % HANDLE_COUNT] : f->placeholders[number % PLACEHOLDER_COUNT];
+}
+
+static inline void keep(fuzz *f, mica_entity entity) {
+    if (!mica_entity_is_null(entity)) {
+        f->handles[f->handle_count++ % HANDLE_COUNT] = entity;
+    }
+}
+
+// Checks
+
+// What every result must be, whatever was done. Returns it.
+mica_result check(fuzz *f, mica_result result);
+
+// One operation, as the bytes say.
+void run_operation(fuzz *f);
+
+// A few operations inside a walk or a system; `commands` is where to record.
+void run_inside(fuzz *f, mica_commands *commands);
+
+// Queries, orders and walks (world_walks.c)
+
+// Makes up to BATCH_MAX - 1 terms; returns how many.
+int32_t make_terms(fuzz *f, mica_term *terms);
+void walk(fuzz *f, mica_iter it);
+void do_query(fuzz *f);
+void do_query_text(fuzz *f);
+void do_ask(fuzz *f);
+void do_walk(fuzz *f);
+void do_order(fuzz *f);
+void do_order_walk(fuzz *f);
+// The queries list what a naive look at every entity finds. No allocation may fail meanwhile.
+void check_queries(fuzz *f);
+
+// Pools, groups and visibility (world_pools.c)
+
+void do_pool(fuzz *f);
+void do_group(fuzz *f);
+void do_visibility(fuzz *f);
+// Pools and groups hold what verbs say of single entities, in the places that they name.
+void check_pools(fuzz *f);
+
+// Numbers that were written must be read until they are written again or their component goes.
+
+// `component` is a number; of one without a number nothing is kept.
+void remember_written(fuzz *f, mica_entity entity, uint32_t component, int32_t number);
+void forget_written(fuzz *f, mica_entity entity, uint32_t component);
+// For what may change any value.
+void forget_all_written(fuzz *f);
+void check_written(fuzz *f);

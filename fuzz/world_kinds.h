@@ -1,0 +1,129 @@
+// The component types of the fuzzer of worlds: one of each kind that a storage tells apart. Operations name them by
+// their number.
+#pragma once
+
+#include "world/world_fixture.h"
+
+// In pools: packed, in small pages, stable, with hooks, move-only, with hooks that fail, a tag.
+MICA_STRUCT_WITH(Speed, (.storage = MICA_POOL), { int32_t now; });
+MICA_STRUCT_WITH(Paged, (.storage = MICA_POOL, .layout = MICA_PAGED, .page_size = 4), {
+    int32_t now;
+    mica_entity who;
+});
+MICA_STRUCT_WITH(Fixed, (.storage = MICA_POOL, .stable = true, .page_size = 8), {
+    int32_t now;
+    int32_t serial;
+});
+MICA_NAMED_WITH(Kept, Owned, (.storage = MICA_POOL));
+MICA_TAG_WITH(Lit, (.storage = MICA_POOL));
+MICA_STRUCT_WITH(Loose, (.storage = MICA_POOL, .always_dirty = true), { int32_t now; });
+MICA_STRUCT_WITH(Bulk, (.storage = MICA_POOL, .page_size = 2), {
+    int32_t now;
+    int32_t pad[74];
+});
+
+// Values that know their address; `world_kinds.c` has their hooks.
+typedef struct Placed {
+    const struct Placed *self;
+    int32_t number;
+} Placed;
+
+bool placed_construct(void *values, int32_t count, const mica_hook_context *context);
+void placed_destruct(void *values, int32_t count, const mica_hook_context *context);
+void placed_move(void *to, void *from, int32_t count, const mica_hook_context *context);
+bool placed_copy(void *to, const void *from, int32_t count, const mica_hook_context *context);
+
+typedef struct placed_book {
+    uint32_t left; // calls of `placed_construct` and `placed_copy` until one fails; 0: none does
+    bool go_on;    // all after that one fail as well
+    uint32_t failed_count;
+    int64_t live_count; // values that can be copied, made and not ended
+} placed_book;
+extern placed_book placed;
+
+typedef Placed Sole;
+MICA_COMPONENT_WITH(Sole, (.storage = MICA_POOL,
+                           .hooks = {.construct = placed_construct, .destruct = placed_destruct, .move = placed_move}));
+typedef Placed Fickle;
+MICA_COMPONENT_WITH(Fickle, (.storage = MICA_POOL, .stable = true, .page_size = 2,
+                             .hooks = {.construct = placed_construct,
+                                       .destruct = placed_destruct,
+                                       .move = placed_move,
+                                       .copy = placed_copy,
+                                       .user = &placed}));
+MICA_NAMED_WITH(FickleRow, Fickle, (.storage = MICA_TABLE));
+
+// Those that can be disabled, in both storages.
+MICA_STRUCT_WITH(Shield, (.storage = MICA_TABLE, .toggle = true), { int32_t now; });
+MICA_STRUCT_WITH(Glow, (.storage = MICA_POOL, .toggle = true), { int32_t now; });
+MICA_TAG_WITH(Hostile, (.storage = MICA_TABLE, .toggle = true));
+MICA_TAG_WITH(Noisy, (.storage = MICA_POOL, .toggle = true));
+
+// Those that bring others along, from one storage to the other and back.
+MICA_STRUCT_WITH(Plate,
+                 (.storage = MICA_TABLE, .required = {mica_type_of(Speed), mica_type_of(Lit), mica_type_of(Shield)}),
+                 { int32_t now; });
+MICA_STRUCT_WITH(Engine,
+                 (.storage = MICA_POOL, .required = {mica_type_of(Plate), mica_type_of(Noisy), mica_type_of(Kept)}),
+                 { int32_t now; });
+
+// Numbers of components; the order is part of the inputs' format.
+enum {
+    HEALTH,
+    POSITION,
+    WIDE,
+    TARGET,
+    FROZEN,
+    MARKED,
+    ARMOUR,
+    OWNED,
+    CHILD_OF,
+    TRANSFORM,
+    WORLD_TRANSFORM,
+    NAME,
+    SPEED,
+    PAGED,
+    FIXED,
+    KEPT,
+    SOLE,
+    FICKLE,
+    FICKLE_ROW,
+    LIT,
+    SHIELD,
+    GLOW,
+    HOSTILE,
+    NOISY,
+    PLATE,
+    ENGINE,
+    LOOSE,
+    BULK,
+    COMPONENT_COUNT
+};
+
+typedef union any_value {
+    Health health;
+    Position position;
+    Wide wide;
+    Target target;
+    Armour armour;
+    Owned owned;
+    mica_child_of child_of;
+    mica_transform transform;
+    mica_name name;
+    mica_world_transform world_transform;
+    Paged paged;
+    Fixed fixed;
+    Placed placed;
+    Bulk bulk;
+} any_value;
+
+extern mica_type *const component_types[COMPONENT_COUNT];
+
+bool is_tag(uint32_t component);
+
+// Whether values are plain and begin with an `int32_t`.
+bool is_numbered(uint32_t component);
+
+static inline int32_t number_of(const void *value) {
+    return *(const int32_t *)value;
+}
