@@ -135,6 +135,7 @@ typedef struct mica_iter {
     struct mi_walk *walk; // NULL: spans are whole chunks of tables
     uint32_t table_index;
     uint32_t chunk_index;
+    uint32_t epoch; // another one than the world's: a system left the walk open, and it was closed with the system
 } mica_iter;
 
 /// Opens a walk. Structure is locked until it ends. `open` is false on failure (`MICA_OUT_OF_MEMORY`, `MICA_INVALID`:

@@ -34,8 +34,13 @@ mica_iter mica_query_begin(mica_query *query) {
     return iter;
 }
 
+// Whether the walk was closed with a system that left it open: nothing that it refers to may be there any more.
+static inline bool is_abandoned(const mica_iter *iter) {
+    return iter->epoch != iter->query->world->walk_epoch;
+}
+
 static bool next_picked(mica_iter *iter) {
-    if (MICA_UNLIKELY(iter->query->open_count == 0)) { // a system left it open: it was closed with the system
+    if (MICA_UNLIKELY(is_abandoned(iter))) {
         iter->count = 0;
         return false;
     }
@@ -94,7 +99,7 @@ void mica_iter_end(mica_iter *iter) {
     iter->count = 0;
     mica_query *query = iter->query;
     mica_world *world = query->world;
-    if (query->open_count > 0) { // a walk that a system left open was closed when the system returned
+    if (!is_abandoned(iter)) {
         if (iter->walk != NULL) {
             mi_walk_close(iter->walk);
             iter->walk = NULL;
@@ -109,7 +114,7 @@ void mica_iter_end(mica_iter *iter) {
 
 MI_COLD static void *fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
     const mica_query *query = iter == NULL ? NULL : iter->query;
-    if (query == NULL || !iter->open) {
+    if (query == NULL || !iter->open || is_abandoned(iter)) {
         mi_fail_plain(query == NULL ? NULL : &query->world->log, MICA_INVALID, call, "the walk is not open");
         return NULL;
     }
@@ -128,6 +133,9 @@ static inline uint8_t *find_column(const mica_iter *iter, mica_component compone
         return fail_access(iter, component, access, call);
     }
     if (MICA_UNLIKELY(iter->walk != NULL)) {
+        if (MICA_UNLIKELY(is_abandoned(iter))) {
+            return fail_access(iter, component, access, call);
+        }
         return iter->walk->count == 0 ? NULL : iter->walk->columns[query->column_of[component]].data;
     }
     const uint32_t offset = component < iter->offset_count ? iter->offsets[component] : 0;

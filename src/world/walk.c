@@ -347,6 +347,7 @@ void mi_world_close_walks(mica_world *world) {
         }
     }
     world->walk_count = 0;
+    world->walk_epoch++;
     for (uint32_t i = 0; i < world->queries.count; i++) {
         world->queries.data[i]->open_count = 0;
     }

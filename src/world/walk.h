@@ -113,12 +113,14 @@ static inline mica_iter mi_iter_closed(mica_query *query) {
     iter.walk = NULL;
     iter.table_index = 0;
     iter.chunk_index = 0;
+    iter.epoch = 0;
     return iter;
 }
 static inline void mi_iter_open(mica_iter *iter) {
     mica_world *world = iter->query->world;
     iter->run = world->running;
     iter->open = true;
+    iter->epoch = world->walk_epoch;
     iter->query->open_count++;
     world->walk_count++;
 }

@@ -104,6 +104,7 @@ struct mica_world {
     mica_world_def def;
 
     uint32_t walk_count;          // open walks
+    uint32_t walk_epoch;          // grows when walks are closed that their owners left open
     const char *callback_call;    // the call whose callback has rows in its hands, NULL: none
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name

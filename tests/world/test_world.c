@@ -145,6 +145,8 @@ static void walks_over_entities_without_components_allocate_once(void **state) {
     watched_end(&w);
 }
 
+MICA_STRUCT_WITH(Loose, (.storage = MICA_POOL), { int32_t now; });
+
 static void leave_open(mica_run *run) {
     mica_iter *it = mica_run_user(run);
     *it = mica_run_begin(run);
@@ -172,6 +174,31 @@ static void a_walk_that_a_system_left_open_locks_nothing(void **state) {
     assert_int_equal(seen, 1);
     mica_iter_end(&left);
     assert_int_equal(mica_world_trim(w.world), MICA_OK);
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
+static void a_walk_that_a_system_left_open_does_nothing_to_others(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Loose, {1}));
+    mica_iter left = {0};
+    mica_system_add(w.world, &(mica_system_def){.name = "careless",
+                                                .run = leave_open,
+                                                .user = &left,
+                                                .query = {mica_read(Loose), mica_without(Frozen)}});
+    assert_int_equal(mica_world_step(w.world, 1), MICA_LOCKED);
+    assert_int_equal(mica_world_trim(w.world), MICA_OK); // what the walk kept is gone
+    assert_false(mica_iter_next(&left));
+    assert_null(mica_read_of(left, Loose));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    mica_each (left.query, it) {
+        mica_iter_end(&left);
+        assert_int_equal(it.count, 1);
+        assert_int_equal(mica_destroy(w.world, entity), MICA_LOCKED);
+    }
+    assert_int_equal(mica_destroy(w.world, entity), MICA_OK);
     assert_valid(w.world);
     watched_end(&w);
 }
@@ -268,6 +295,7 @@ int main(void) {
         cmocka_unit_test(a_world_that_ends_ends_its_open_walks),
         cmocka_unit_test(walks_over_entities_without_components_allocate_once),
         cmocka_unit_test(a_walk_that_a_system_left_open_locks_nothing),
+        cmocka_unit_test(a_walk_that_a_system_left_open_does_nothing_to_others),
         cmocka_unit_test(calls_with_nothing_in_their_hands_are_refused),
         cmocka_unit_test(structure_that_is_locked_names_the_query),
     };
