@@ -140,8 +140,7 @@ static void discard_elements(mica_world *world, const mi_edit *edit, uint32_t en
 static bool set_element(mica_world *world, mica_entity entity, const mi_element *element) {
     mi_pool *pool = element->pool;
     const uint32_t position = mi_pool_find(pool, entity);
-    if (pool->size > 0 &&
-        !mi_world_replace_value(world, pool->type, mi_pool_value(pool, position), element->value, element->move)) {
+    if (!mi_world_replace_value(world, pool->type, mi_pool_value(pool, position), element->value, element->move)) {
         return false;
     }
     mi_pool_mark(pool, position, world->store.version);

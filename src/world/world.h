@@ -51,7 +51,7 @@ typedef struct mi_change {
 
 typedef enum mi_element_change {
     MI_ELEMENT_ADD,    // the entity is not in the pool
-    MI_ELEMENT_SET,    // it is, and its value is replaced
+    MI_ELEMENT_SET,    // it is, and its value is replaced: no tag
     MI_ELEMENT_REMOVE, // it is
 } mi_element_change;
 
