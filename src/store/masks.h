@@ -30,3 +30,9 @@ static inline uint64_t *mi_masks_of(const mi_masks *masks, uint32_t entity_index
     }
     return masks->pages[page] + (size_t)(entity_index & ((1u << MI_MASKS_SHIFT) - 1)) * masks->word_count;
 }
+
+// The same for an entity whose page is there: one that is in a pool.
+static inline uint64_t *mi_masks_at(const mi_masks *masks, uint32_t entity_index) {
+    return masks->pages[entity_index >> MI_MASKS_SHIFT] +
+           (size_t)(entity_index & ((1u << MI_MASKS_SHIFT) - 1)) * masks->word_count;
+}

@@ -124,17 +124,25 @@ const char *mi_pool_validate(const mi_pool *pool);
 // The position of the element in whose value `address` points; MI_POSITION_NONE: none. O(pages) if paged.
 uint32_t mi_pool_position_of(const mi_pool *pool, const void *address);
 
-// The position of an entity; MI_POSITION_NONE: it is not in the pool (or not alive).
-static inline uint32_t mi_pool_find(const mi_pool *pool, mica_entity entity) {
+// The slot of an entity in `sparse`; NULL: nobody of its page is in the pool.
+static inline uint64_t *mi_pool_seek(const mi_pool *pool, mica_entity entity) {
     const uint32_t index = mica_entity_index(entity);
     const uint32_t page = index >> MI_SPARSE_SHIFT;
     if (page >= pool->sparse_count || pool->sparse[page] == NULL) {
-        return MI_POSITION_NONE;
+        return NULL;
     }
+    return &pool->sparse[page][index & (MI_SPARSE_SIZE - 1)];
+}
+// The position that an entity's slot holds; MI_POSITION_NONE: it is not in the pool.
+static inline uint32_t mi_pool_position_in(const uint64_t *slot, mica_entity entity) {
     // As in slots.h: another generation and the mark of those not there leave a high bit.
-    const uint64_t rest = pool->sparse[page][index & (MI_SPARSE_SIZE - 1)] ^ (uint64_t)mica_entity_generation(entity)
-                                                                                 << 32;
+    const uint64_t rest = *slot ^ (uint64_t)mica_entity_generation(entity) << 32;
     return rest < MI_SLOT_FREE ? (uint32_t)rest : MI_POSITION_NONE;
+}
+// The position of an entity; MI_POSITION_NONE: it is not in the pool (or not alive).
+static inline uint32_t mi_pool_find(const mi_pool *pool, mica_entity entity) {
+    const uint64_t *slot = mi_pool_seek(pool, entity);
+    return slot != NULL ? mi_pool_position_in(slot, entity) : MI_POSITION_NONE;
 }
 // Asks for the memory that mi_pool_find will look at.
 static inline void mi_pool_fetch_slot(const mi_pool *pool, mica_entity entity) {
@@ -191,16 +199,24 @@ static inline bool mi_pool_open_index(mi_pool *pool, mi_heap *heap, uint32_t ent
     return MICA_LIKELY(page < pool->sparse_count && pool->sparse[page] != NULL) || mi_pool_open_page(pool, heap, page);
 }
 
-static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version) {
-    MI_ASSERT(mi_pool_has_room(pool) && !mi_pool_has(pool, entity));
-    const uint32_t position = MICA_UNLIKELY(pool->live != NULL) ? mi_pool_claim(pool) : pool->count++;
-    const uint32_t index = mica_entity_index(entity);
-    pool->sparse[index >> MI_SPARSE_SHIFT][index & (MI_SPARSE_SIZE - 1)] = mi_pool_slot(entity, position);
-    pool->sparse_live[index >> MI_SPARSE_SHIFT]++;
+// Lets an entity whose slot is given stand at a position that has just been taken into use.
+static inline void mi_pool_enter(mi_pool *pool, mica_entity entity, uint64_t *slot, uint32_t position,
+                                 uint64_t version) {
+    *slot = mi_pool_slot(entity, position);
+    pool->sparse_live[mica_entity_index(entity) >> MI_SPARSE_SHIFT]++;
     pool->entities[position] = entity;
     pool->structure++;
     if (pool->size != 0) {
         mi_pool_mark(pool, position, version);
+    }
+}
+// Makes the slot of an entity that does not stand anywhere any more say so.
+static inline void mi_pool_leave(mi_pool *pool, mi_heap *heap, uint32_t entity_index, uint64_t *slot) {
+    const uint32_t page = entity_index >> MI_SPARSE_SHIFT;
+    *slot = MI_SPARSE_NONE;
+    pool->structure++;
+    if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
+        mi_pool_drop_page(pool, heap, page);
     }
 }
 
@@ -222,6 +238,12 @@ static inline void mi_pool_move_value(mi_pool *pool, const mica_allocator *value
     mi_pool_mark_since(pool, to, pool->versions[from >> pool->page_shift]);
 }
 
+static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version) {
+    MI_ASSERT(mi_pool_has_room(pool) && !mi_pool_has(pool, entity));
+    const uint32_t position = MICA_UNLIKELY(pool->live != NULL) ? mi_pool_claim(pool) : pool->count++;
+    mi_pool_enter(pool, entity, mi_pool_slot_of(pool, entity), position, version);
+}
+
 static inline void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position) {
     MI_ASSERT(position < pool->count && mi_pool_is_live(pool, position));
     const mica_entity entity = pool->entities[position];
@@ -234,10 +256,19 @@ static inline void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_all
             mi_pool_move_value(pool, values, position, last);
         }
     }
-    pool->structure++;
-    *mi_pool_slot_of(pool, entity) = MI_SPARSE_NONE;
-    const uint32_t page = mica_entity_index(entity) >> MI_SPARSE_SHIFT;
-    if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
-        mi_pool_drop_page(pool, heap, page);
+    mi_pool_leave(pool, heap, mica_entity_index(entity), mi_pool_slot_of(pool, entity));
+}
+// The same for an entity at a position of a pool that is simple.
+static inline void mi_pool_take_simple(mi_pool *pool, mi_heap *heap, mica_entity entity, uint64_t *slot,
+                                       uint32_t position) {
+    MI_ASSERT(pool->is_simple && position < pool->count && pool->live == NULL);
+    const uint32_t last = --pool->count;
+    if (position != last) {
+        mi_pool_stand_at(pool, pool->entities[last], position);
+        if (pool->size != 0) {
+            mi_value_copy_bytes(mi_pool_value(pool, position), mi_pool_value(pool, last), pool->size);
+            mi_pool_mark_since(pool, position, pool->versions[last >> pool->page_shift]);
+        }
     }
+    mi_pool_leave(pool, heap, mica_entity_index(entity), slot);
 }

@@ -87,7 +87,12 @@ void mi_store_remove_elements(mi_store *store, mica_entity entity) {
             if (MICA_UNLIKELY(pool->owner != NULL)) {
                 mi_store_leave_group(store, pool, entity);
             }
-            mi_store_take_element(store, pool, entity);
+            if (MICA_LIKELY(pool->is_simple)) {
+                uint64_t *slot = mi_pool_slot_of(pool, entity);
+                mi_pool_take_simple(pool, store->heap, entity, slot, (uint32_t)*slot);
+            } else {
+                mi_store_take_element(store, pool, entity);
+            }
         }
     }
 }

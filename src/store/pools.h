@@ -85,34 +85,32 @@ static inline void mi_store_remove_element(mi_store *store, mi_pool *pool, mica_
 // The common case of both in one, where nothing but bytes is concerned and no memory is needed: a few instructions more
 // than a bare sparse set. False: something else is, and nothing has happened.
 static inline bool mi_store_put_simply(mi_store *store, mi_pool *pool, mica_entity entity, const void *value) {
-    const uint32_t index = mica_entity_index(entity);
-    const uint32_t page = index >> MI_SPARSE_SHIFT;
     const uint32_t position = pool->count;
     const uint32_t size = pool->size;
+    uint64_t *slot = mi_pool_seek(pool, entity);
+    uint64_t *mask = mi_store_mask(store, entity);
     uint32_t location = 0;
     if (!pool->is_simple || pool->groups.count > 0 || (value == NULL) != (size == 0) || position >= pool->room ||
-        page >= pool->sparse_count || pool->sparse[page] == NULL ||
+        slot == NULL || mask == NULL || *slot != MI_SPARSE_NONE ||
         !mi_slots_resolve(&store->slots, entity, &location)) {
-        return false;
-    }
-    uint64_t *mask = mi_masks_of(&store->masks, index);
-    if (*mi_pool_slot_of(pool, entity) != MI_SPARSE_NONE || mask == NULL) {
         return false;
     }
     if (size != 0) {
         mi_value_copy_bytes(mi_pool_value(pool, position), value, size);
     }
-    mi_pool_publish(pool, entity, store->version);
+    pool->count = position + 1;
+    mi_pool_enter(pool, entity, slot, position, store->version);
     mi_bit_set(mask, pool->index);
     return true;
 }
 static inline bool mi_store_take_simply(mi_store *store, mi_pool *pool, mica_entity entity) {
-    const uint32_t position = mi_pool_find(pool, entity);
+    uint64_t *slot = mi_pool_seek(pool, entity);
+    const uint32_t position = slot != NULL ? mi_pool_position_in(slot, entity) : MI_POSITION_NONE;
     if (position == MI_POSITION_NONE || !pool->is_simple || pool->groups.count > 0) {
         return false;
     }
-    mi_bit_clear(mi_store_mask(store, entity), pool->index);
-    mi_pool_take_out(pool, store->heap, &store->values, position);
+    mi_bit_clear(mi_masks_at(&store->masks, mica_entity_index(entity)), pool->index);
+    mi_pool_take_simple(pool, store->heap, entity, slot, position);
     return true;
 }
 // Removes the entity from all its pools. O(its pools + words of a mask).
