@@ -198,15 +198,6 @@ mica_commands *mica_iter_commands_of(mica_iter *iter) {
 
 // Asking without a walk of one's own
 
-// Entities that match, as far as tables tell.
-static uint64_t count_rows(const mica_query *query) {
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < query->tables.count; i++) {
-        count += query->tables.data[i]->row_count;
-    }
-    return count;
-}
-
 // Living entities without components in tables.
 static uint64_t count_rowless(const mica_world *world) {
     uint64_t rows = 0;
@@ -249,7 +240,7 @@ int32_t mica_query_count(mica_query *query) {
         return 0;
     }
     if (is_counted(query)) {
-        return (int32_t)(count_rows(query) + (query->requires_nothing ? count_rowless(query->world) : 0));
+        return (int32_t)(mi_query_rows(query) + (query->requires_nothing ? count_rowless(query->world) : 0));
     }
     const int32_t count = list_entities(query, NULL, 0, false, call);
     return count < 0 ? 0 : count;
@@ -259,7 +250,7 @@ int32_t mica_query_size_hint(mica_query *query) {
     if (mi_query_check(query, "mica_query_size_hint") != MICA_OK) {
         return 0;
     }
-    uint64_t hint = count_rows(query) + (query->requires_table ? 0 : count_rowless(query->world));
+    uint64_t hint = mi_query_rows(query) + (query->requires_table ? 0 : count_rowless(query->world));
     for (uint32_t i = 0; i < query->required_count; i++) {
         const uint32_t live = mi_pool_live_count(query->required[i]);
         hint = live < hint ? live : hint;

@@ -448,6 +448,14 @@ const char *mi_query_validate(const mica_query *query) {
     return next == query->tables.count ? NULL : "query: it lists a table that is not there";
 }
 
+uint64_t mi_query_rows(const mica_query *query) {
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < query->tables.count; i++) {
+        rows += query->tables.data[i]->row_count;
+    }
+    return rows;
+}
+
 uint64_t mi_query_structure(const mica_query *query) {
     uint64_t structure = 0;
     for (uint32_t i = 0; i < query->term_count; i++) {

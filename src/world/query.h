@@ -115,6 +115,8 @@ mica_result mi_query_check(mica_query *query, const char *call);
 size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity);
 // Whether the entities of a table match, as far as its components say it.
 bool mi_query_matches(const mica_query *query, const mi_table *table);
+// How many rows the tables that match have. The query is up to date.
+uint64_t mi_query_rows(const mica_query *query);
 // Grows when an element of a pool that the query names comes, goes or moves.
 uint64_t mi_query_structure(const mica_query *query);
 // Which of the query's toggles are disabled on somebody, a bit each.

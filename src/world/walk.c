@@ -37,14 +37,6 @@ static mi_pool *smallest_required(const mica_query *query) {
     return smallest;
 }
 
-static uint64_t matching_rows(const mica_query *query) {
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < query->tables.count; i++) {
-        rows += query->tables.data[i]->row_count;
-    }
-    return rows;
-}
-
 // The first any-of clause with all members in pools; 0: there is none.
 static uint8_t pool_clause(const mica_query *query) {
     for (uint8_t any = 1; any <= query->any_count; any++) {
@@ -176,7 +168,7 @@ static void choose_driver(mi_walk *walk) {
         }
         return;
     }
-    if (query->requires_table && matching_rows(query) <= mi_pool_live_count(smallest)) {
+    if (query->requires_table && mi_query_rows(query) <= mi_pool_live_count(smallest)) {
         drive_tables(walk);
         return;
     }

@@ -1,34 +1,12 @@
 // Changing what an entity has: values that lie in the world, values with hooks, large and aligned values, failures in
 // the middle, and the stamps that changes leave.
-#include "ledger.h"
-#include "support/test_allocator.h"
-
-#include <mica/mica.h>
+#include "ledger_world.h"
 
 #include <stdio.h>
 #include <string.h>
 
 MICA_STRUCT(Position, { float x, y, z; });
 MICA_STRUCT(Number, { int32_t now; });
-
-typedef struct fixture {
-    test_allocator allocator;
-    mica_world *world;
-} fixture;
-
-static void begin(fixture *f) {
-    ledger_start();
-    test_allocator_init(&f->allocator);
-    f->world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&f->allocator)});
-    assert_non_null(f->world);
-}
-
-static void end(fixture *f) {
-    assert_int_equal(mica_world_validate(f->world), MICA_OK);
-    mica_world_destroy(f->world);
-    ledger_finish();
-    test_allocator_finish(&f->allocator);
-}
 
 static mica_entity spawn_owned(mica_world *world, int32_t number) {
     Owned value;

@@ -1,9 +1,6 @@
 // Components in tables and in pools on the same entities: every verb, what comes along across storages, values that lie
 // in the world while it moves, hooks, failing memory.
-#include "ledger.h"
-#include "support/test_allocator.h"
-
-#include <mica/mica.h>
+#include "ledger_world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,30 +25,6 @@ MICA_STRUCT_WITH(Chain, (.storage = MICA_POOL, .required = {mica_type_of(RowWith
 MICA_NAMED_WITH(OwnedChain, Owned,
                 (.storage = MICA_POOL, .required = {mica_type_of(RowWithDot), mica_type_of(OwnedRow),
                                                     mica_type_of(PagedOwned), mica_type_of(StableOwned)}));
-
-typedef struct fixture {
-    test_allocator allocator;
-    mica_world *world;
-} fixture;
-
-static void begin(fixture *f) {
-    ledger_start();
-    test_allocator_init(&f->allocator);
-    f->world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&f->allocator)});
-    assert_non_null(f->world);
-}
-
-static void check(mica_world *world) {
-    ledger_check();
-    assert_string_equal(mica_world_validate(world) == MICA_OK ? "" : mica_last_error(), "");
-}
-
-static void end(fixture *f) {
-    check(f->world);
-    mica_world_destroy(f->world);
-    ledger_finish();
-    test_allocator_finish(&f->allocator);
-}
 
 static mica_result add_owned(mica_world *world, mica_entity entity, mica_type *type, int32_t number) {
     Owned value;

@@ -1,10 +1,7 @@
 // Spawning: one, many from columns, many filled in; what is refused; and that a refusal takes nothing, neither the
 // caller's values nor a handle.
 #include "follows.h"
-#include "ledger.h"
-#include "support/test_allocator.h"
-
-#include <mica/mica.h>
+#include "ledger_world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,25 +9,6 @@
 MICA_STRUCT(Position, { float x, y, z; });
 MICA_STRUCT(Number, { int32_t now; });
 MICA_TAG(Marked);
-
-typedef struct fixture {
-    test_allocator allocator;
-    mica_world *world;
-} fixture;
-
-static void begin(fixture *f) {
-    ledger_start();
-    test_allocator_init(&f->allocator);
-    f->world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&f->allocator)});
-    assert_non_null(f->world);
-}
-
-static void end(fixture *f) {
-    assert_int_equal(mica_world_validate(f->world), MICA_OK);
-    mica_world_destroy(f->world);
-    ledger_finish();
-    test_allocator_finish(&f->allocator);
-}
 
 static void assert_said(const char *part) {
     if (strstr(mica_last_error(), part) == NULL) {
