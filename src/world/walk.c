@@ -762,40 +762,49 @@ static void fill_window(mi_walk *walk) {
     }
 }
 
-// How many of the first `count` picked entities have values that follow each other in a column.
+// How many of the first `count` entities that are left have values that follow each other in a column.
 static uint32_t count_following(const mi_walk *walk, const mi_query_column *column, uint32_t count) {
     const uint32_t *places = walk->places[column->source];
-    const uint32_t first = places[walk->picked[0]];
+    const uint32_t first = places[walk->left[0]];
     uint32_t room = MI_ROW_MAX - mi_row_of(first);
     if (column->pool != NULL) {
         room = mi_pool_room(column->pool, first);
     }
     uint32_t following = 1;
-    while (following < count && following < room && places[walk->picked[following]] == first + following) {
+    while (following < count && following < room && places[walk->left[following]] == first + following) {
         following++;
     }
     return following;
 }
 
-// Picks what follows each other in all columns that are never copied.
-static void pick_following(mi_walk *walk) {
+// The same in all columns that are never copied, either those of the driver or the others.
+static uint32_t count_uncopied(const mi_walk *walk, uint64_t pattern, bool of_driver, uint32_t count) {
     const mica_query *query = walk->query;
-    uint32_t count = 1;
-    const uint64_t pattern = walk->patterns[walk->left[0]];
-    while (count < walk->left_count && (query->optional_count == 0 || walk->patterns[walk->left[count]] == pattern)) {
-        count++;
-    }
-    memcpy(walk->picked, walk->left, count * sizeof(uint16_t));
     for (uint32_t i = 0; i < query->column_count; i++) {
         const mi_query_column *column = &query->columns[i];
         const bool is_there = !column->is_optional || (pattern >> i & 1) != 0;
-        if (is_there && !column->type->copies_rows) {
+        if (is_there && !column->type->copies_rows && (column->source == walk->driver_source) == of_driver) {
             count = count_following(walk, column, count);
         }
     }
-    walk->picked_count = count;
-    walk->left_count -= count;
-    memmove(walk->left, walk->left + count, walk->left_count * sizeof(uint16_t));
+    return count;
+}
+
+// Picks what follows each other in all columns that are never copied. The driver's come last, where the walk goes
+// along: by then others have mostly ended the span.
+static void pick_following(mi_walk *walk) {
+    const bool has_patterns = walk->query->optional_count > 0;
+    const uint64_t pattern = has_patterns ? walk->patterns[walk->left[0]] : 0;
+    uint32_t count = count_uncopied(walk, pattern, false, walk->left_count);
+    count = count_uncopied(walk, pattern, true, count);
+    uint32_t alike = has_patterns ? 1 : count;
+    while (alike < count && walk->patterns[walk->left[alike]] == pattern) {
+        alike++;
+    }
+    memcpy(walk->picked, walk->left, alike * sizeof(uint16_t));
+    walk->picked_count = alike;
+    walk->left_count -= alike;
+    memmove(walk->left, walk->left + alike, walk->left_count * sizeof(uint16_t));
 }
 
 // Picks all that have the same optional columns as the first; of a list, those that follow it.
