@@ -341,13 +341,19 @@ void mica_query_release(mica_query *query) {
     query->reference_count--;
 }
 
+void mi_query_forget_runs(mica_query *query) {
+    MI_FREE(&query->world->heap, MICA_MEMORY_QUERIES, &query->runs);
+    query->run_count = 0;
+    query->runs_driver = NULL;
+}
+
 void mi_query_free(mica_query *query) {
     mi_heap *heap = &query->world->heap;
     mi_heap_release(heap, MICA_MEMORY_QUERIES, query->all_of, query->set_size, sizeof(uint64_t));
     mi_heap_release(heap, MICA_MEMORY_QUERIES, query->text, query->text_size, 1);
     MI_FREE(heap, MICA_MEMORY_QUERIES, &query->tables);
     MI_FREE(heap, MICA_MEMORY_QUERIES, &query->table_bits);
-    MI_FREE(heap, MICA_MEMORY_QUERIES, &query->runs);
+    mi_query_forget_runs(query);
     mi_heap_release(heap, MICA_MEMORY_QUERIES, query, sizeof(*query), _Alignof(mica_query));
 }
 

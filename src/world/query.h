@@ -123,6 +123,8 @@ uint64_t mi_query_structure(const mica_query *query);
 uint64_t mi_query_active_toggles(const mica_query *query);
 // Whether a living entity matches; the query need not be up to date. Sets no error.
 bool mi_query_passes(const mica_query *query, mica_entity entity);
+// Frees the runs that walks found.
+void mi_query_forget_runs(mica_query *query);
 void mi_query_free(mica_query *query);
 // The first thing that is wrong, or NULL.
 const char *mi_query_validate(const mica_query *query);

@@ -176,6 +176,7 @@ static void trim_queries(mica_world *world) {
         if (query->reference_count == 0) {
             mi_query_free(query);
         } else {
+            mi_query_forget_runs(query);
             world->queries.data[kept] = query;
             mi_map_insert(&world->query_map, query->hash, kept);
             kept++;

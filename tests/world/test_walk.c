@@ -724,6 +724,28 @@ static void a_walk_allocates_nothing_the_second_time(void **state) {
     watched_end(&watched);
 }
 
+static void trimming_frees_what_a_query_remembers_of_walks(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    mica_entity entities[SHUFFLED_COUNT];
+    mica_query *query = mica_query_retain(shuffled(world, entities, SHUFFLED_COUNT));
+    assert_int_equal(mica_query_count(query), SHUFFLED_COUNT);
+    assert_int_equal(mica_world_trim(world), MICA_OK);
+    const uint64_t before = mica_world_memory(world).bytes[MICA_MEMORY_QUERIES];
+    for (int32_t i = 0; i < 3; i++) { // finds runs, reads them, and finds them again
+        mica_each (query, it) {
+            assert_non_null(mica_write_of(it, PagedNumber));
+        }
+        assert_true(mica_world_memory(world).bytes[MICA_MEMORY_QUERIES] > before);
+        if (i == 1) {
+            assert_int_equal(mica_world_trim(world), MICA_OK);
+            assert_int_equal(mica_world_memory(world).bytes[MICA_MEMORY_QUERIES], before);
+        }
+    }
+    mica_query_release(query);
+    mica_world_destroy(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_visit_what_matches_once),
@@ -740,6 +762,7 @@ int main(void) {
         cmocka_unit_test(of_groups_alike_the_first_by_name_drives_whatever_was_registered_first),
         cmocka_unit_test(an_any_of_clause_of_pools_walks_those_pools_alone),
         cmocka_unit_test(a_walk_allocates_nothing_the_second_time),
+        cmocka_unit_test(trimming_frees_what_a_query_remembers_of_walks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
