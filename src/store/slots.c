@@ -87,20 +87,23 @@ void mi_slots_preview(const mi_slots *slots, mica_entity *entities, uint32_t cou
 }
 
 void mi_slots_clear(mi_slots *slots) {
-    slots->free_head = 0;
+    // Counted apart from *slots, which the compiler would have to write for every slot.
+    uint64_t *data = slots->data;
+    uint32_t free_head = 0;
+    uint32_t retired = slots->retired;
     for (uint32_t index = slots->used; index-- > 1;) {
-        uint32_t generation = slot_generation(slots->data[index]);
-        if ((slots->data[index] & MI_SLOT_FREE) == 0) {
-            generation++;
-            slots->retired += generation == MICA_GENERATION_MAX;
-        }
-        if (generation == MICA_GENERATION_MAX) {
-            slots->data[index] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
+        const uint32_t alive = (data[index] & MI_SLOT_FREE) == 0;
+        const uint32_t generation = slot_generation(data[index]) + alive;
+        if (MICA_LIKELY(generation != MICA_GENERATION_MAX)) {
+            data[index] = slot_make(generation, MI_SLOT_FREE | free_head);
+            free_head = index;
         } else {
-            slots->data[index] = slot_make(generation, MI_SLOT_FREE | slots->free_head);
-            slots->free_head = index;
+            data[index] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
+            retired += alive;
         }
     }
+    slots->free_head = free_head;
+    slots->retired = retired;
     slots->alive = 0;
 }
 
