@@ -114,7 +114,8 @@ MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 MICA_API int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity);
 
 /// Why `entity` matches or not, a line a term, closed by zero, cut to `capacity` bytes; returns the length without the
-/// cut, 0 on failure: as `mica_query_begin`. With a null entity: what the query is, and which tables it matches.
+/// cut, 0 on failure: as `mica_query_begin`. With a null entity: what the query is, what drives a walk, how many
+/// elements its pools have, and, where tables have a say, which match.
 /// O(terms), O(matching tables).
 MICA_API size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity);
 

@@ -261,8 +261,9 @@ MICA_API bool mica_entity_has_all(const mica_world *world, mica_entity entity, c
 MICA_API bool mica_entity_has_any(const mica_world *world, mica_entity entity, const mica_component *components,
                                   int32_t count);
 
-/// The component's value for reading, valid until the next structural change; NULL if the entity does not have it (no
-/// error), or on failure: `MICA_STALE`, `MICA_UNKNOWN`, `MICA_NO_VALUE` (a tag). O(1).
+/// The component's value for reading, valid until the next structural change, in a stable pool (pool.h) until it is
+/// removed or the pool is compacted; NULL if the entity does not have it (no error), or on failure: `MICA_STALE`,
+/// `MICA_UNKNOWN`, `MICA_NO_VALUE` (a tag). O(1).
 MICA_API const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component);
 
 /// \cond internal: where the entity's row stands, chunk << MICA_HEAD_ROW_BITS | row; 0: not alive, or without a row.

@@ -104,16 +104,7 @@ static void explain_pools(const mica_query *query, mi_text_out *out) {
     }
 }
 
-static bool explain_query(mica_query *query, mi_text_out *out) {
-    mi_walk *walk = mi_walk_open(query, false);
-    if (walk == NULL) {
-        mi_fail_memory(&query->world->log, "mica_query_explain", sizeof(mi_walk));
-        return false;
-    }
-    mi_text_add(out, "query (%s)\n", query->text);
-    explain_driver(walk, out);
-    mi_walk_close(walk);
-    explain_pools(query, out);
+static void explain_tables(const mica_query *query, mi_text_out *out) {
     mi_text_add(out, "matches %u table%s\n", query->tables.count, plural(query->tables.count));
     for (uint32_t i = 0; i < query->tables.count; i++) {
         const mi_table *table = query->tables.data[i];
@@ -122,6 +113,23 @@ static bool explain_query(mica_query *query, mi_text_out *out) {
             mi_text_add(out, "%s%s", k == 0 ? " " : ", ", component_name(query, table->by_name[k]));
         }
         mi_text_add(out, "\n");
+    }
+}
+
+static bool explain_query(mica_query *query, mi_text_out *out) {
+    mi_walk *walk = mi_walk_open(query, false);
+    if (walk == NULL) {
+        mi_fail_memory(&query->world->log, "mica_query_explain", sizeof(mi_walk));
+        return false;
+    }
+    mi_text_add(out, "query (%s)\n", query->text);
+    explain_driver(walk, out);
+    // All tables would match a query about pools alone, which looks at none of them.
+    const bool concerns_tables = walk->driver != MI_DRIVER_POOL || query->term_count > query->pool_term_count;
+    mi_walk_close(walk);
+    explain_pools(query, out);
+    if (concerns_tables) {
+        explain_tables(query, out);
     }
     return true;
 }
