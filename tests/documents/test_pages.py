@@ -23,6 +23,18 @@ class Documents(unittest.TestCase):
                     self.assertTrue((document.parent / target).exists())
         self.assertGreater(link_count, 20)
 
+    def test_links_to_headings_lead_to_headings(self):
+        links = [(document, target, anchor) for document in DOCUMENTS
+                 for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", document.read_text())]
+        self.assertGreater(len(links), 5)
+        for document, target, anchor in links:
+            page = document.parent / target if target else document
+            with self.subTest(document=document.name, target=target, anchor=anchor):
+                headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+                # As forges make anchors: small letters, no punctuation, hyphens for spaces.
+                self.assertIn(anchor, [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+                                       for heading in headings])
+
     def test_every_page_of_the_guide_and_every_decision_is_in_the_index(self):
         index = (ROOT / "docs/README.md").read_text()
         pages = [*(ROOT / "docs/guide").glob("*.md"), *(ROOT / "docs/decisions").glob("*.md")]
