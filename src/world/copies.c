@@ -93,6 +93,7 @@ void mi_walk_gather(mi_walk *walk) {
         const mi_query_column *column = &query->columns[i];
         mi_walk_column *to = &walk->columns[i];
         to->is_copy = false;
+        to->marked_version = 0;
         to->data = NULL;
         if (column->is_optional && (pattern >> i & 1) == 0) {
             continue;
@@ -133,7 +134,11 @@ static void mark_column(const mi_walk *walk, const mi_query_column *column, bool
 void mi_walk_write_column(mi_walk *walk, uint32_t number) {
     mi_walk_column *column = &walk->columns[number];
     const mi_query_column *about = &walk->query->columns[number];
-    mark_column(walk, about, column->is_copy);
+    const uint64_t version = walk->filter.store->version;
+    if (column->marked_version != version) { // once a span: walks by rows come here for every row
+        column->marked_version = version;
+        mark_column(walk, about, column->is_copy);
+    }
     if (column->is_copy && !column->is_taken) {
         memcpy(column->taken, column->copy, (size_t)walk->count * about->type->info.size);
         column->is_taken = true;

@@ -596,6 +596,7 @@ static void yield_run(mi_walk *walk, const mica_entity *entities, uint32_t count
             !column->is_optional ||
             (has_column(walk, column, place) && !(column->may_be_toggled && is_toggled_off(walk, column, entities[0])));
         walk->columns[i].is_copy = false;
+        walk->columns[i].marked_version = 0;
         walk->columns[i].data = is_there ? mi_walk_value(walk, column, place) : NULL;
     }
 }

@@ -33,6 +33,7 @@ typedef struct mi_walk_column {
     uint8_t *taken; // as much: what the copies were when they were asked for to be written
     bool is_copy;
     bool is_taken;
+    uint64_t marked_version; // what the span's values are stamped with as written; 0: they are not
 } mi_walk_column;
 
 typedef struct mi_walk {
