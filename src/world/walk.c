@@ -548,16 +548,23 @@ static uint32_t match_patterns(mi_walk *walk, const mica_entity *entities, uint3
     return count;
 }
 
-// How long a run from the piece's next entity on is; 0: that one does not pass.
+// Leaves out those at the front of the piece that do not pass; false: nobody does.
+static bool skip_failing(mi_walk *walk) {
+    mi_piece *piece = &walk->piece;
+    while (walk->filter.tests != 0 && piece->at < piece->count &&
+           !mi_filter_passes(&walk->filter, piece->entities[piece->at])) {
+        piece->at++;
+    }
+    return piece->at < piece->count;
+}
+
+// How long a run from the piece's next entity on is, which passes; 0: it is not in all pools that it must be in.
 static uint32_t find_run(mi_walk *walk) {
     const mica_query *query = walk->query;
     const mi_piece *piece = &walk->piece;
     const mica_entity *entities = piece->entities + piece->at;
     uint32_t limit = piece->count - piece->at;
     bool has_gaps = query->optional_count > 0 && query->toggles_active != 0;
-    if (walk->filter.tests != 0 && !mi_filter_passes(&walk->filter, entities[0])) {
-        return 0;
-    }
     for (uint32_t i = 0; walk->wants_columns && i < query->source_count; i++) {
         if (i == walk->driver_source) {
             walk->first_places[i] = piece->start + piece->at;
@@ -920,29 +927,37 @@ static void finish(mi_walk *walk) {
     walk->entities = NULL;
 }
 
+// Makes the front of the piece a run, or a window to be picked from.
+static void next_run(mi_walk *walk) {
+    mi_piece *piece = &walk->piece;
+    if (!skip_failing(walk)) {
+        return;
+    }
+    const uint32_t first = piece->start + piece->at;
+    const uint32_t run = find_run(walk);
+    if (run >= MI_RUN_MIN || (run > 0 && run == piece->count - piece->at)) {
+        note_run(walk, first, run);
+        yield_run(walk, piece->entities + piece->at, run);
+        piece->at += run;
+    } else {
+        fill_window(walk);
+        note_window(walk, first, piece->start + piece->at - first);
+    }
+}
+
 bool mi_walk_next(mi_walk *walk) {
     mi_walk_settle(walk, true);
     mi_world_settle_all(walk->query->world); // what is about to be copied may be in another walk's hands
     walk->count = 0;
     while (walk->count == 0) {
-        mi_piece *piece = &walk->piece;
         if (walk->left_count > 0) {
             yield_picked(walk);
         } else if (walk->reads_runs) {
             if (!next_record(walk)) {
                 break;
             }
-        } else if (piece->at < piece->count || next_piece(walk)) {
-            const uint32_t first = piece->start + piece->at;
-            const uint32_t run = find_run(walk);
-            if (run >= MI_RUN_MIN || (run > 0 && run == piece->count - piece->at)) {
-                note_run(walk, first, run);
-                yield_run(walk, piece->entities + piece->at, run);
-                piece->at += run;
-            } else {
-                fill_window(walk);
-                note_window(walk, first, piece->start + piece->at - first);
-            }
+        } else if (walk->piece.at < walk->piece.count || next_piece(walk)) {
+            next_run(walk);
         } else {
             break;
         }
