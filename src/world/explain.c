@@ -11,17 +11,6 @@ static const char *component_name(const mica_query *query, mica_component compon
     return mi_schema_type(query->world->schema, component)->info.name;
 }
 
-// Whether one of the term's any-of clause is there.
-static bool clause_holds(const mi_filter *filter, mica_entity entity, const mi_term *term) {
-    const mica_query *query = filter->query;
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        if (query->terms[i].any == term->any && mi_filter_has(filter, entity, &query->terms[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // What a term says of an entity, and whether it keeps the entity out.
 static const char *verdict(const mi_filter *filter, mica_entity entity, const mi_term *term) {
     const mica_world *world = filter->query->world;
@@ -35,8 +24,8 @@ static const char *verdict(const mi_filter *filter, mica_entity entity, const mi
         return is_off ? "holds: it is disabled" : "holds";
     }
     if (term->any > 0) {
-        return clause_holds(filter, entity, term) ? "is not there, another of its clause is"
-                                                  : "fails: none of its clause is there";
+        return mi_filter_clause_holds(filter, entity, term->any) ? "is not there, another of its clause is"
+                                                                 : "fails: none of its clause is there";
     }
     return is_on ? "fails: it is there" : is_off ? "fails: it is disabled" : "fails: it is not there";
 }

@@ -83,8 +83,7 @@ bool mi_filter_clauses(const mi_filter *filter, mica_entity entity) {
     return open == 0;
 }
 
-// Whether an any-of clause still holds where one of its members is disabled.
-static bool clause_holds(const mi_filter *filter, mica_entity entity, uint8_t any) {
+bool mi_filter_clause_holds(const mi_filter *filter, mica_entity entity, uint8_t any) {
     for (uint32_t i = 0; i < filter->query->term_count; i++) {
         const mi_term *term = &filter->query->terms[i];
         if (term->any == any && mi_filter_has(filter, entity, term)) {
@@ -104,7 +103,7 @@ bool mi_filter_toggles(const mi_filter *filter, mica_entity entity) {
         const bool is_off = mi_marks_has(mi_store_toggled(filter->store, term->component), mica_entity_index(entity));
         if ((mi_term_is_required(term) && is_off) ||
             (term->use == MICA_USE_WITHOUT && !is_off && mi_filter_has(filter, entity, term)) ||
-            (term->any > 0 && is_off && !clause_holds(filter, entity, term->any))) {
+            (term->any > 0 && is_off && !mi_filter_clause_holds(filter, entity, term->any))) {
             return false;
         }
     }

@@ -63,3 +63,5 @@ static inline bool mi_filter_passes(const mi_filter *filter, mica_entity entity)
 
 // Whether an entity has the component of a term, and not disabled.
 bool mi_filter_has(const mi_filter *filter, mica_entity entity, const mi_term *term);
+// Whether an entity has one of the components of an any-of clause, and not disabled.
+bool mi_filter_clause_holds(const mi_filter *filter, mica_entity entity, uint8_t any);
