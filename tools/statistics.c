@@ -1,6 +1,7 @@
 // Statistics of a world as aligned text. Figures are aligned to the right, so that two runs are easily compared.
 #include "statistics.h"
 
+#include <mica/pool.h>
 #include <mica/system.h>
 
 #include <inttypes.h>
@@ -23,6 +24,40 @@ static void print_memory(mica_world *world, FILE *file) {
             print_count(file, name, usage.bytes[i]);
         }
     }
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp((*(const mica_component_info *const *)a)->name, (*(const mica_component_info *const *)b)->name);
+}
+
+// One line a pool that holds memory, in order of name, so that the order of registration does not show.
+static bool print_pools(const mica_world *world, FILE *file) {
+    const mica_schema *schema = mica_world_schema(world);
+    const int32_t type_count = mica_schema_count(schema);
+    const mica_component_info **pools = malloc(((size_t)type_count + 1) * sizeof(mica_component_info *));
+    if (pools == NULL) {
+        return false;
+    }
+    size_t count = 0;
+    size_t width = NAME_WIDTH;
+    for (int32_t id = 1; id <= type_count; id++) {
+        const mica_component_info *info = mica_schema_info(schema, (mica_component)id);
+        if (info->storage == MICA_POOL && mica_pool_byte_size(world, info->id) > 0) {
+            pools[count++] = info;
+            width = strlen(info->name) > width ? strlen(info->name) : width;
+        }
+    }
+    qsort(pools, count, sizeof(pools[0]), compare_names);
+    if (count > 0) {
+        (void)fprintf(file, "\n%-*s  %10s %10s %14s\n", (int)width, "pool", "entities", "tombstones", "bytes");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const mica_pool_view view = mica_pool_read(world, pools[i]->id);
+        (void)fprintf(file, "%-*s  %10" PRId32 " %10" PRId32 " %14" PRIu64 "\n", (int)width, pools[i]->name,
+                      view.live_count, view.count - view.live_count, mica_pool_byte_size(world, pools[i]->id));
+    }
+    free(pools);
+    return true;
 }
 
 static int name_width(const mica_world *world, const mica_system *systems, int32_t count) {
@@ -64,8 +99,10 @@ bool statistics_print(mica_world *world, FILE *file) {
     print_count(file, "entities", (uint64_t)stats.entity_count);
     print_count(file, "tables", (uint64_t)stats.table_count);
     print_count(file, "chunks", (uint64_t)stats.chunk_count);
+    print_count(file, "pools", (uint64_t)stats.pool_count);
     print_memory(world, file);
+    const bool is_fine = print_pools(world, file);
     print_systems(world, systems, count, file);
     free(systems);
-    return true;
+    return is_fine;
 }

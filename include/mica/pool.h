@@ -50,6 +50,10 @@ static inline void *mica_pool_at(const mica_pool_view *view, int32_t position) {
 /// How many entities are in the pool; 0 on failure. O(1).
 MICA_API int32_t mica_pool_count(const mica_world *world, mica_component component);
 
+/// Bytes of memory that the pool holds for its elements, values and lookup; 0 while nobody has been in it, or on
+/// failure. O(lookup pages: the highest index in the pool / 4,096).
+MICA_API uint64_t mica_pool_byte_size(const mica_world *world, mica_component component);
+
 /// The position of an entity in the pool; -1: it is not in it (no error), or `MICA_STALE`. O(1).
 MICA_API int32_t mica_pool_position(const mica_world *world, mica_component component, mica_entity entity);
 

@@ -107,6 +107,11 @@ int32_t mica_pool_count(const mica_world *world, mica_component component) {
     return pool == NULL ? 0 : (int32_t)mi_pool_live_count(pool);
 }
 
+uint64_t mica_pool_byte_size(const mica_world *world, mica_component component) {
+    const mi_pool *pool = find_pool(world, component, "mica_pool_byte_size");
+    return pool == NULL ? 0 : mi_pool_byte_size(pool);
+}
+
 int32_t mica_pool_position(const mica_world *world, mica_component component, mica_entity entity) {
     static const char call[] = "mica_pool_position";
     const mi_type *type = find_type(world, component, call);

@@ -939,7 +939,8 @@ static bool pools_are_looked_at_and_compacted(sweep *s) {
         before.count == 8 && before.live_count == 7 && position == 3 &&
         mica_entity_equal(mica_pool_entity_of(world, ID(Gem), mica_pool_at(&before, position)), s->stone);
     const bool compacted = mica_pool_compact(world, ID(Gem)) == MICA_OK && mica_pool_write(world, ID(Gem)).count == 7;
-    return found && compacted && mica_pool_count(world, ID(Gem)) == 7;
+    return found && compacted && mica_pool_byte_size(world, ID(Gem)) > 7 * sizeof(Gem) &&
+           mica_pool_count(world, ID(Gem)) == 7;
 }
 static bool resources_are_used_and_removed(sweep *s) {
     mica_world *world = s->w.world;
@@ -1090,6 +1091,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_next_sibling", children_are_found, NULL, false},
     {"mica_parent", children_are_found, NULL, false},
     {"mica_plugin_compare", hosts_are_compared, NULL, false},
+    {"mica_pool_byte_size", pools_are_looked_at_and_compacted, fill_pools, false},
     {"mica_pool_compact", pools_are_looked_at_and_compacted, fill_pools, false},
     {"mica_pool_count", pools_are_looked_at_and_compacted, fill_pools, false},
     {"mica_pool_entity_of", pools_are_looked_at_and_compacted, fill_pools, false},

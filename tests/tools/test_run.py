@@ -138,6 +138,33 @@ class Run(ProgramTest):
         self.assertGreater(float(rows["count"][2]), 0)
         self.assertEqual(len({len(line) for line in lines[head:]}), 1)
 
+    def test_statistics_tell_of_each_pool(self):
+        scene = {"mica": 1, "entities": [
+            {"id": 1, "components": {"Grip": {"what": 2}}},
+            {"id": 2, "components": {"Transform": {}, "Counter": {}, "Grip": {"what": 1}}},
+        ]}
+        arguments = ["run", self.write("s.json", scene), "--plugin", plugin("counter"), "--stats", "--ticks"]
+        for ticks, expected in (("9", ["2", "0"]), ("10", ["1", "1"])):
+            lines = self.done(*arguments, ticks).splitlines()
+            head = next(i for i, line in enumerate(lines) if line.startswith("pool "))
+            self.assertEqual(lines[head].split(), ["pool", "entities", "tombstones", "bytes"])
+            rows = {line.split()[0]: line.split()[1:] for line in lines[head + 1:lines.index("", head)]}
+            self.assertEqual(list(rows), sorted(rows))
+            self.assertEqual(rows["Grip"][:2], expected)
+            self.assertGreater(int(rows["Grip"][2]), 0)
+
+    def test_a_component_in_a_stable_pool_comes_out_and_goes_in_again(self):
+        scene = {"mica": 1, "entities": [
+            {"id": 1, "name": "a", "components": {"Grip": {"what": 2}}},
+            {"id": 2, "name": "b", "components": {"Transform": {}, "Grip": {"what": 1}}},
+        ]}
+        self.done("run", self.write("s.json", scene), "--plugin", plugin("counter"), "--ticks", "1", "--out", "one.json")
+        self.done("run", "one.json", "--plugin", plugin("counter"), "--ticks", "0", "--out", "two.json")
+        with open(self.path("two.json"), encoding="utf-8") as file:
+            out = {entity["name"]: (entity["id"], entity["components"]) for entity in json.load(file)["entities"]}
+        self.assertEqual(out["a"][1]["Grip"]["what"], out["b"][0])
+        self.assertEqual(out["b"][1]["Grip"]["what"], out["a"][0])
+
     def test_no_bar_is_drawn_unless_somebody_watches(self):
         self.assertEqual(self.mica("run", self.write("s.json", SCENE)).stderr.count("\r"), 0)
         primary, secondary = pty.openpty()

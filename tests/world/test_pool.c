@@ -197,6 +197,8 @@ static void what_has_no_pool_is_refused_by_name(void **state) {
     mica_error_clear();
     assert_int_equal(mica_pool_count(w.world, room), 0);
     assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_int_equal(mica_pool_byte_size(w.world, room), 0);
+    assert_int_equal(mica_last_result(), MICA_INVALID);
     assert_int_equal(mica_pool_position(w.world, unknown, entity), -1);
     assert_int_equal(mica_last_result(), MICA_UNKNOWN);
     assert_null_entity(mica_pool_entity_of(w.world, room, &entity));
@@ -435,8 +437,12 @@ static void shrinking_gives_back_and_keeps_values(void **state) {
     watched_begin(&w);
     const mica_entity entity = create_with_mass(w.world, 3);
     const size_t before = mica_world_memory(w.world).bytes[MICA_MEMORY_POOLS];
+    const uint64_t own_before = mica_pool_byte_size(w.world, ID(Mass));
+    assert_true(own_before > 0 && own_before <= before);
     assert_int_equal(mica_pool_reserve(w.world, ID(Mass), 100000), MICA_OK);
     assert_true(mica_world_memory(w.world).bytes[MICA_MEMORY_POOLS] > before + 100000 * sizeof(Mass));
+    assert_int_equal(mica_pool_byte_size(w.world, ID(Mass)) - own_before,
+                     mica_world_memory(w.world).bytes[MICA_MEMORY_POOLS] - before);
     test_allocator_fail_from(&w.allocator, 1);
     assert_int_equal(mica_pool_shrink(w.world, ID(Mass)), MICA_OUT_OF_MEMORY);
     assert_true(test_allocator_fail_stop(&w.allocator));
