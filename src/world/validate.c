@@ -3,8 +3,8 @@
 //
 // A placeholder is good in its buffer alone; a program that writes one into a value itself leaves a handle there that
 // will never name anybody. That is the program's fault and no broken invariant, but here is where it is found: in all
-// columns, pools and resources whose types are reflected. Nothing is changed; asking for the fields of a type for the
-// first time needs memory.
+// columns, pools and resources whose types are reflected. Nothing is changed, but that what open walks have written to
+// copies is brought back; asking for the fields of a type for the first time needs memory.
 #include "world/query.h"
 
 static const char call[] = "mica_world_validate";
@@ -141,6 +141,7 @@ mica_result mica_world_validate(mica_world *world) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
     }
+    mi_world_settle_all(world);
     const char *fault = mi_store_validate(&world->store);
     fault = fault == NULL ? check_queries(world) : fault;
     fault = fault == NULL ? check_extensions(world) : fault;

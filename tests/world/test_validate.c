@@ -112,6 +112,25 @@ static void a_placeholder_is_found_in_either_storage(void **state) {
     }
 }
 
+static void a_placeholder_that_a_span_wrote_to_a_copy_is_found(void **state) {
+    const fixture *f = *state;
+    mica_entity entities[3];
+    for (int32_t i = 0; i < 3; i++) {
+        entities[i] = mica_spawn(f->world, mica_value_of(PackedSquad, {.leader = {MICA_NULL}}));
+    }
+    for (int32_t i = 3; i-- > 0;) {
+        assert_int_equal(mica_add(f->world, entities[i], StableSquad), MICA_OK);
+    }
+    mica_each (mica_query_of(f->world, mica_write(PackedSquad), mica_write(StableSquad)), it) {
+        assert_int_equal(it.count, 3);
+        mica_write_of(it, PackedSquad)[1].leader.who = f->placeholder;
+        assert_fault(f->world, "PackedSquad");
+        mica_write_of(it, PackedSquad)[1].leader.who = MICA_NULL;
+        mica_write_of(it, StableSquad)[1].leader.who = f->placeholder;
+        assert_fault(f->world, "StableSquad");
+    }
+}
+
 static void a_placeholder_in_a_resource_is_found(void **state) {
     const fixture *f = *state;
     assert_int_equal(mica_set_resource(f->world, Target, {f->placeholder}), MICA_OK);
@@ -154,13 +173,10 @@ static void a_failed_allocation_is_said(void **state) {
 int main(void) {
 #define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(a_world_is_sound_whatever_is_in_use),
-        CASE(a_placeholder_in_a_component_is_found),
-        CASE(a_placeholder_is_found_in_either_storage),
-        CASE(a_placeholder_in_a_resource_is_found),
-        CASE(what_is_not_reflected_is_not_looked_into),
-        CASE(placeholders_that_were_applied_are_gone),
-        CASE(a_failed_allocation_is_said),
+        CASE(a_world_is_sound_whatever_is_in_use),      CASE(a_placeholder_in_a_component_is_found),
+        CASE(a_placeholder_is_found_in_either_storage), CASE(a_placeholder_that_a_span_wrote_to_a_copy_is_found),
+        CASE(a_placeholder_in_a_resource_is_found),     CASE(what_is_not_reflected_is_not_looked_into),
+        CASE(placeholders_that_were_applied_are_gone),  CASE(a_failed_allocation_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
