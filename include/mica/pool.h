@@ -32,7 +32,7 @@ typedef struct mica_pool_view {
     bool contiguous;             ///< all values follow each other from `pages[0]` on: the pool is packed
 } mica_pool_view;
 
-/// The arrays of a pool for reading; all zero for a pool that nobody has been in, or on failure. What open walks have
+/// The arrays of a pool for reading; all zero for a pool that nobody is in, or on failure. What open walks have
 /// written to copies (query.h) so far is in them. O(1), and the entities of spans that write to copies; any number of
 /// threads while nobody changes the world.
 MICA_API mica_pool_view mica_pool_read(const mica_world *world, mica_component component);
@@ -50,8 +50,8 @@ static inline void *mica_pool_at(const mica_pool_view *view, int32_t position) {
 /// How many entities are in the pool; 0 on failure. O(1).
 MICA_API int32_t mica_pool_count(const mica_world *world, mica_component component);
 
-/// Bytes of memory that the pool holds for its elements, values and lookup; 0 while nobody has been in it, or on
-/// failure. O(lookup pages: the highest index in the pool / 4,096).
+/// Bytes of memory that the pool holds for its elements, values and lookup; 0 before a verb or a query has named its
+/// component, or on failure. O(lookup pages: the highest index in the pool / 4,096).
 MICA_API uint64_t mica_pool_byte_size(const mica_world *world, mica_component component);
 
 /// The position of an entity in the pool; -1: it is not in it (no error), or `MICA_STALE`. O(1).

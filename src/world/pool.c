@@ -66,7 +66,7 @@ static uint32_t page_count_of(const mi_pool *pool) {
 }
 
 static mica_pool_view view_of(const mi_pool *pool) {
-    if (pool == NULL) {
+    if (pool == NULL || pool->count == 0) { // whether it is there already is nobody's business
         return (mica_pool_view){.count = 0};
     }
     return (mica_pool_view){

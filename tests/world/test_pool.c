@@ -160,6 +160,33 @@ static void writing_counts_every_page_as_changed_and_reading_none(void **state) 
     watched_end(&w);
 }
 
+static void a_view_does_not_show_whether_a_pool_was_in_use_before(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_type *const types[] = {mica_type_of(Mass), mica_type_of(Shape), mica_type_of(Contact), mica_type_of(Awake)};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        const mica_component component = mica_world_register(w.world, types[i]);
+        for (int32_t use = 0; use < 3; use++) {
+            const mica_pool_view view =
+                use == 0 ? mica_pool_write(w.world, component) : mica_pool_read(w.world, component);
+            assert_int_equal(view.count | view.live_count | view.page_count, 0);
+            assert_int_equal(view.page_size | view.value_size, 0);
+            assert_true(view.entities == NULL && view.pages == NULL && !view.contiguous);
+            if (use == 0) {
+                const mica_term term = {.component = component, .use = MICA_USE_WITH};
+                assert_int_equal(mica_query_count(mica_query_find(w.world, &term, 1)), 0); // makes it
+            } else {
+                const mica_entity entity = mica_create(w.world);
+                assert_int_equal(mica_entity_add(w.world, entity, component, NULL), MICA_OK);
+                assert_int_equal(mica_pool_read(w.world, component).count, 1);
+                assert_int_equal(mica_entity_remove(w.world, entity, component), MICA_OK);
+            }
+        }
+    }
+    watched_end(&w);
+}
+
 static void a_pool_that_nobody_is_in_is_empty_everywhere(void **state) {
     (void)state;
     watched_world w;
@@ -991,6 +1018,7 @@ int main(void) {
         cmocka_unit_test(a_view_of_a_tag_has_entities_alone),
         cmocka_unit_test(a_view_of_a_stable_pool_shows_its_tombstones),
         cmocka_unit_test(writing_counts_every_page_as_changed_and_reading_none),
+        cmocka_unit_test(a_view_does_not_show_whether_a_pool_was_in_use_before),
         cmocka_unit_test(a_pool_that_nobody_is_in_is_empty_everywhere),
         cmocka_unit_test(what_has_no_pool_is_refused_by_name),
         cmocka_unit_test(arrays_show_what_an_open_walk_has_written_to_copies),
