@@ -711,6 +711,7 @@ static const struct {
     {'o', do_group},         {'e', do_visibility},
     {'Q', do_query_text},    {'i', do_order},
     {'I', do_order_walk},    {'K', do_check_written},
+    {'W', do_walk_two},
 };
 
 void run_operation(fuzz *f) {

@@ -116,6 +116,7 @@ void do_query(fuzz *f);
 void do_query_text(fuzz *f);
 void do_ask(fuzz *f);
 void do_walk(fuzz *f);
+void do_walk_two(fuzz *f);
 void do_order(fuzz *f);
 void do_order_walk(fuzz *f);
 // The queries list what a naive look at every entity finds. No allocation may fail meanwhile.

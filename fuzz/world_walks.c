@@ -273,6 +273,35 @@ void do_walk(fuzz *f) {
     walk(f, mica_query_begin(query));
 }
 
+// Two walks that go on by turns.
+void do_walk_two(fuzz *f) {
+    mica_iter walks[2] = {{0}};
+    f->depth++;
+    for (uint32_t i = 0; i < 2; i++) {
+        mica_query *query = f->queries[pick(f, QUERY_COUNT)].query;
+        walks[i] = query == NULL ? (mica_iter){0} : mica_query_begin(query);
+        f->walk_count += walks[i].open;
+    }
+    for (uint32_t left = pick(f, 32); left > 0; left--) {
+        mica_iter *it = &walks[pick(f, 2)];
+        if (it->open && mica_iter_next(it)) {
+            touch_span(f, it);
+        } else {
+            f->walk_count -= it->open;
+            mica_iter_end(it);
+            check_written(f);
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        f->walk_count -= walks[i].open;
+        mica_iter_end(&walks[i]);
+    }
+    if (f->walk_count == 0) { // commands of earlier walks, too, have been applied
+        forget_all_written(f);
+    }
+    f->depth--;
+}
+
 // Orders
 
 static int by_number(const mica_element *a, const mica_element *b, void *user) {
