@@ -262,7 +262,8 @@ static mica_result fail_locked(mica_world *world, const char *call) {
     for (uint32_t i = 0; i < world->queries.count; i++) {
         if (world->queries.data[i]->open_count > 0) {
             return mi_fail(&world->log, MICA_LOCKED, call,
-                           "structure is locked by a walk over the query ({}); record into mica_iter_commands",
+                           "structure is locked by a walk over the query ({}); meanwhile changes of entities are "
+                           "recorded into mica_iter_commands",
                            MI_TEXT(mica_query_text(world->queries.data[i])));
         }
     }
@@ -271,7 +272,8 @@ static mica_result fail_locked(mica_world *world, const char *call) {
                        MI_TEXT(world->callback_call));
     }
     return mi_fail(&world->log, MICA_LOCKED, call,
-                   "structure is locked while system \"{}\" runs; record into mica_run_commands",
+                   "structure is locked while system \"{}\" runs; meanwhile changes of entities are recorded into "
+                   "mica_run_commands",
                    MI_TEXT(world->running_system == NULL ? "" : world->running_system));
 }
 
