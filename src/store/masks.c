@@ -11,7 +11,6 @@
 #include "base/bitset.h"
 
 #define PAGE_SIZE (1u << MI_MASKS_SHIFT)
-#define PAGE_ALIGN ((size_t)64)
 
 enum { PAGE_COUNT_LEAST = 4 };
 
@@ -29,9 +28,19 @@ static void give_list(mi_heap *heap, uint64_t **pages, uint32_t page_count) {
     mi_heap_release(heap, MICA_MEMORY_POOLS, pages, page_count * sizeof(uint64_t *), sizeof(uint64_t *));
 }
 
-static void give_pages(mi_heap *heap, uint64_t **pages, uint32_t page_count, uint32_t word_count) {
+// A page of empty masks.
+static uint64_t *take_page(const mi_masks *masks, mi_heap *heap, uint32_t word_count) {
+    uint64_t *page = mi_page_take(masks->region, heap, page_bytes(word_count));
+    if (page != NULL) {
+        memset(page, 0, page_bytes(word_count));
+    }
+    return page;
+}
+
+static void give_pages(const mi_masks *masks, mi_heap *heap, uint64_t **pages, uint32_t page_count,
+                       uint32_t word_count) {
     for (uint32_t i = 0; i < page_count; i++) {
-        mi_heap_release(heap, MICA_MEMORY_POOLS, pages[i], page_bytes(word_count), PAGE_ALIGN);
+        mi_page_give(masks->region, heap, pages[i], page_bytes(word_count));
         pages[i] = NULL;
     }
 }
@@ -57,15 +66,15 @@ bool mi_masks_widen(mi_masks *masks, mi_heap *heap, uint32_t pool_count) {
             if (masks->pages[i] == NULL) {
                 continue;
             }
-            pages[i] = mi_heap_allocate_zeroed(heap, MICA_MEMORY_POOLS, page_bytes(word_count), PAGE_ALIGN);
+            pages[i] = take_page(masks, heap, word_count);
             if (pages[i] == NULL) {
-                give_pages(heap, pages, masks->page_count, word_count);
+                give_pages(masks, heap, pages, masks->page_count, word_count);
                 give_list(heap, pages, masks->page_count);
                 return false;
             }
             copy_masks(pages[i], word_count, masks->pages[i], masks->word_count);
         }
-        give_pages(heap, masks->pages, masks->page_count, masks->word_count);
+        give_pages(masks, heap, masks->pages, masks->page_count, masks->word_count);
         give_list(heap, masks->pages, masks->page_count);
         masks->pages = pages;
     }
@@ -97,14 +106,13 @@ bool mi_masks_open(mi_masks *masks, mi_heap *heap, uint32_t entity_index) {
         return false;
     }
     if (masks->pages[page] == NULL) {
-        masks->pages[page] =
-            mi_heap_allocate_zeroed(heap, MICA_MEMORY_POOLS, page_bytes(masks->word_count), PAGE_ALIGN);
+        masks->pages[page] = take_page(masks, heap, masks->word_count);
     }
     return masks->pages[page] != NULL;
 }
 
 void mi_masks_clear(mi_masks *masks, mi_heap *heap) {
-    give_pages(heap, masks->pages, masks->page_count, masks->word_count);
+    give_pages(masks, heap, masks->pages, masks->page_count, masks->word_count);
 }
 
 void mi_masks_free(mi_masks *masks, mi_heap *heap) {

@@ -2,7 +2,7 @@
 // Bit n is pool number n. Entities that are not alive have empty masks.
 #pragma once
 
-#include "base/heap.h"
+#include "store/page.h"
 
 #include <mica/entity.h>
 
@@ -12,6 +12,7 @@ typedef struct mi_masks {
     uint64_t **pages; // NULL: all empty
     uint32_t page_count;
     uint32_t word_count; // words of a mask
+    mi_region *region;   // where pages come from, NULL: the heap
 } mi_masks;
 
 // Gives masks room for `pool_count` bits; false: out of memory, and nothing has changed. O(pages) when a word is added.

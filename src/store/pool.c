@@ -271,7 +271,7 @@ bool mi_pool_open_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
         pool->sparse_spare = NULL;
         return true;
     }
-    uint64_t *slots = take(heap, SPARSE_PAGE_BYTES, VALUE_ALIGN);
+    uint64_t *slots = mi_page_take(pool->region, heap, SPARSE_PAGE_BYTES);
     if (slots == NULL) {
         return false;
     }
@@ -281,7 +281,7 @@ bool mi_pool_open_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
 }
 
 static void drop_sparse_page(mi_pool *pool, mi_heap *heap, uint32_t page) {
-    give(heap, pool->sparse[page], SPARSE_PAGE_BYTES, VALUE_ALIGN);
+    mi_page_give(pool->region, heap, pool->sparse[page], SPARSE_PAGE_BYTES);
     pool->sparse[page] = NULL;
     pool->sparse_live[page] = 0;
 }
@@ -496,9 +496,10 @@ void mi_pool_permute(mi_pool *pool, const mica_allocator *values, uint32_t first
 
 // Life
 
-mi_pool *mi_pool_create(mi_heap *heap, const mi_type *type, uint32_t index) {
+mi_pool *mi_pool_create(mi_heap *heap, mi_region *region, const mi_type *type, uint32_t index) {
     mi_pool *pool = mi_heap_allocate_zeroed(heap, MICA_MEMORY_POOLS, sizeof(mi_pool), _Alignof(mi_pool));
     if (pool != NULL) {
+        pool->region = region;
         pool->type = type;
         pool->index = index;
         pool->size = type->info.size;
@@ -520,7 +521,7 @@ bool mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values) 
             sparse_count = page + 1;
         }
     }
-    give(heap, pool->sparse_spare, SPARSE_PAGE_BYTES, VALUE_ALIGN);
+    mi_page_give(pool->region, heap, pool->sparse_spare, SPARSE_PAGE_BYTES);
     pool->sparse_spare = NULL;
     if (sparse_count == 0) {
         give_sparse(pool, heap);

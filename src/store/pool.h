@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/bitset.h"
+#include "store/page.h"
 #include "store/slots.h"
 #include "store/value.h"
 
@@ -48,6 +49,7 @@ typedef struct mi_pool {
     uint64_t *live;          // stable pools: a bit a position
     uint32_t *sparse_live;   // elements by page of `sparse`
     uint64_t *sparse_spare;  // an empty page that the next one is made of, NULL: none
+    mi_region *region;       // where pages of `sparse` come from, NULL: the heap
     uint32_t page_capacity;  // of `pages` and `versions`
     const mi_type *type;
     struct mi_group *owner;             // the group that keeps its members in front, NULL: none
@@ -67,8 +69,8 @@ static inline const void *mi_pool_follow(const mi_pool_moved *moved, const void 
     return MICA_UNLIKELY(offset < moved->byte_size) ? moved->to + offset : value;
 }
 
-// NULL: out of memory.
-mi_pool *mi_pool_create(mi_heap *heap, const mi_type *type, uint32_t index);
+// NULL: out of memory. `region` may be NULL; see page.h.
+mi_pool *mi_pool_create(mi_heap *heap, mi_region *region, const mi_type *type, uint32_t index);
 // Destructs all values; NULL is allowed.
 void mi_pool_destroy(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
 

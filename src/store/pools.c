@@ -16,12 +16,16 @@ mi_pool *mi_store_pool(mi_store *store, const mi_type *type) {
     mi_heap *heap = store->heap;
     const uint32_t number = store->pool_list.count;
     store->failure = MICA_OUT_OF_MEMORY;
-    if (!MI_RESERVE(heap, MICA_MEMORY_POOLS, &store->pools, component + 1u) ||
+    if (store->page_region == NULL) {
+        store->page_region = mi_region_create(heap, MICA_MEMORY_POOLS);
+        store->masks.region = store->page_region;
+    }
+    if (store->page_region == NULL || !MI_RESERVE(heap, MICA_MEMORY_POOLS, &store->pools, component + 1u) ||
         !MI_RESERVE(heap, MICA_MEMORY_POOLS, &store->pool_list, number + 1u) ||
         !mi_masks_widen(&store->masks, heap, number + 1u)) {
         return NULL;
     }
-    mi_pool *pool = mi_pool_create(heap, type, number);
+    mi_pool *pool = mi_pool_create(heap, store->page_region, type, number);
     if (pool == NULL) {
         return NULL;
     }
@@ -134,6 +138,10 @@ void mi_store_free_pools(mi_store *store) {
     MI_FREE(heap, MICA_MEMORY_POOLS, &store->pool_list);
     MI_FREE(heap, MICA_MEMORY_POOLS, &store->pools);
     mi_masks_free(&store->masks, heap);
+    if (store->page_region != NULL) {
+        mi_region_destroy(store->page_region);
+        store->page_region = NULL;
+    }
     mi_heap_release(heap, MICA_MEMORY_POOLS, store->spare, store->spare_size, MICA_ALIGN_MAX);
     store->spare = NULL;
     store->spare_size = 0;
@@ -148,6 +156,9 @@ void mi_store_trim_pools(mi_store *store) {
     }
     if (is_empty) {
         mi_masks_clear(&store->masks, store->heap);
+    }
+    if (store->page_region != NULL) {
+        mi_region_trim(store->page_region);
     }
 }
 
@@ -202,6 +213,9 @@ const char *mi_store_validate_pools(const mi_store *store) {
         if (pool->owner != NULL && pool->type->info.size > store->spare_size) {
             return "pools: no room to swap values of a pool that a group owns";
         }
+    }
+    if (store->page_region != NULL && !mi_region_validate(store->page_region)) {
+        return "pools: memory of pages is broken";
     }
     // All elements have their bits; so that there are as many says that there are no others.
     if (count_mask_bits(&store->masks) != element_count) {

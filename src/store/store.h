@@ -55,7 +55,8 @@ typedef struct mi_store {
     MI_ARRAY(mi_pool *) pool_list; // by number
     MI_ARRAY(struct mi_group *) groups;
     mi_masks masks;
-    void *spare; // raw memory for one value of any pool that may have to swap elements
+    mi_region *page_region; // for pages of pools and masks; NULL until there is a pool
+    void *spare;            // raw memory for one value of any pool that may have to swap elements
     size_t spare_size;
     // Entities that queries leave out, and components that count as absent. See visibility.h.
     mi_marks disabled;

@@ -65,24 +65,27 @@ static void copy_packed(uint8_t *copy, const mi_pool *pool, const uint32_t *plac
 }
 
 // From anywhere else: where the values are is found out first, so that memory can be asked for ahead.
-static void copy_apart(uint8_t *copy, const mi_walk *walk, const mi_query_column *column) {
+static void copy_apart(const mi_walk_column *to, const mi_walk *walk, const mi_query_column *column) {
     const uint32_t *places = walk->picked_places[column->source];
     const uint32_t size = column->type->info.size;
-    const uint8_t *from[MI_WINDOW_SIZE];
     for (uint32_t k = 0; k < walk->count; k++) {
-        from[k] = mi_walk_value(walk, column, places[k]);
-        __builtin_prefetch(from[k]);
+        to->from[k] = mi_walk_value(walk, column, places[k]);
+        __builtin_prefetch(to->from[k]);
     }
     for (uint32_t k = 0; k < walk->count; k++) {
-        mi_value_copy_bytes(copy + (size_t)k * size, from[k], size);
+        mi_value_copy_bytes(to->copy + (size_t)k * size, to->from[k], size);
     }
 }
 
-static void copy_values(const mi_walk *walk, const mi_query_column *column, uint8_t *copy) {
-    if (column->pool != NULL && column->pool->type->info.layout == MICA_PACKED) {
-        copy_packed(copy, column->pool, walk->picked_places[column->source], walk->count);
+static bool is_packed(const mi_query_column *column) {
+    return column->pool != NULL && column->pool->type->info.layout == MICA_PACKED;
+}
+
+static void copy_values(const mi_walk *walk, const mi_query_column *column, const mi_walk_column *to) {
+    if (is_packed(column)) {
+        copy_packed(to->copy, column->pool, walk->picked_places[column->source], walk->count);
     } else {
-        copy_apart(copy, walk, column);
+        copy_apart(to, walk, column);
     }
 }
 
@@ -103,7 +106,7 @@ void mi_walk_gather(mi_walk *walk) {
         to->is_copy = !is_contiguous(walk, column);
         to->data = to->is_copy ? to->copy : mi_walk_value(walk, column, first);
         if (to->is_copy) {
-            copy_values(walk, column, to->copy);
+            copy_values(walk, column, to);
         }
     }
 }
@@ -150,11 +153,13 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
 static inline void settle_sized(const mi_walk *walk, uint32_t number, uint32_t first, uint32_t end, uint32_t size) {
     const mi_walk_column *column = &walk->columns[number];
     const mi_query_column *about = &walk->query->columns[number];
+    const bool packed = is_packed(about);
     for (uint32_t row = first; row < end; row++) {
         uint8_t *copy = column->copy + (size_t)row * size;
         uint8_t *taken = column->taken + (size_t)row * size;
         if (memcmp(copy, taken, size) != 0) {
-            memcpy(mi_walk_value(walk, about, walk->picked_places[about->source][row]), copy, size);
+            memcpy(packed ? mi_pool_value(about->pool, walk->picked_places[about->source][row]) : column->from[row],
+                   copy, size);
             memcpy(taken, copy, size);
         }
     }

@@ -8,9 +8,12 @@
 // found in the query, and the next ones read it as long as none of the pools has changed.
 #include "world/walk.h"
 
+#include "store/fetch.h"
+
 #include <string.h>
 
 #define COPY_ALIGN 256u // no copied value is aligned to more
+#define FROM_SIZE (MI_WINDOW_SIZE * sizeof(uint8_t *))
 
 // Slots of large pools are asked for so many entities ahead.
 #define SLOTS_AHEAD 16u
@@ -193,6 +196,11 @@ bool mi_walk_is_plain(const mica_query *query) {
            query->disabled != MI_DISABLED_ONLY && !mi_store_hides_any(store);
 }
 
+// Bytes that the copies of a window take; 0: there are none.
+static size_t copies_size(const mi_type *type) {
+    return type->copies_rows ? align_copy((size_t)type->info.size * MI_WINDOW_SIZE) : 0;
+}
+
 // Makes room for places and copies.
 static bool reserve_memory(mi_walk *walk) {
     const mica_query *query = walk->query;
@@ -201,9 +209,7 @@ static bool reserve_memory(mi_walk *walk) {
     const size_t mask_size = align_copy(query->mask_word_count * sizeof(uint64_t));
     size_t need = mask_size + 2 * query->source_count * place_size;
     for (uint32_t i = 0; i < query->column_count; i++) {
-        need += query->columns[i].type->copies_rows
-                    ? 2 * align_copy((size_t)query->columns[i].type->info.size * MI_WINDOW_SIZE)
-                    : 0;
+        need += 2 * copies_size(query->columns[i].type) + (query->columns[i].type->copies_rows ? FROM_SIZE : 0);
     }
     need = need == 0 ? COPY_ALIGN : need; // so that there is an address to count from
     if (need > walk->memory_size) {
@@ -225,10 +231,11 @@ static bool reserve_memory(mi_walk *walk) {
     walk->must_follow = false;
     for (uint32_t i = 0; i < query->column_count; i++) {
         const mi_type *type = query->columns[i].type;
-        const size_t size = type->copies_rows ? align_copy((size_t)type->info.size * MI_WINDOW_SIZE) : 0;
-        walk->columns[i] = (mi_walk_column){.copy = at, .taken = at + size};
+        const size_t size = copies_size(type);
+        walk->columns[i] =
+            (mi_walk_column){.copy = at, .taken = at + size, .from = (uint8_t **)(void *)(at + 2 * size)};
         walk->must_follow |= !type->copies_rows;
-        at += 2 * size;
+        at += 2 * size + (type->copies_rows ? FROM_SIZE : 0);
     }
     if (mask_size > 0) {
         memset(walk->earlier, 0, mask_size);
@@ -679,7 +686,12 @@ static void filter_window(mi_walk *walk, uint32_t size) {
         leave_all(walk, size);
         return;
     }
+    const mi_slots *slots = &walk->filter.store->slots;
+    const bool fetches = (walk->filter.tests & MI_TEST_TABLE) != 0 && mi_fetches(walk->filter.store);
     for (uint32_t i = 0; i < size; i++) {
+        if (fetches && i + SLOTS_AHEAD < size) {
+            mi_fetch_slot(slots, walk->window[i + SLOTS_AHEAD]);
+        }
         walk->left[count] = (uint16_t)i;
         count += mi_filter_passes(&walk->filter, walk->window[i]);
     }

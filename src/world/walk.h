@@ -31,6 +31,7 @@ typedef struct mi_walk_column {
     uint8_t *data;  // NULL: not there
     uint8_t *copy;  // room for MI_WINDOW_SIZE values
     uint8_t *taken; // as much: what the copies were when they were asked for to be written
+    uint8_t **from; // where each is a copy from, unless that is the one array of a packed pool
     bool is_copy;
     bool is_taken;
     uint64_t marked_version; // what the span's values are stamped with as written; 0: they are not

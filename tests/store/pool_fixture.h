@@ -57,7 +57,7 @@ static MICA_UNUSED void begin(fixture *f, const pool_kind *kind) {
     test_allocator_init(&f->allocator);
     f->values = test_allocator_hooks(&f->allocator);
     assert_true(mi_heap_init(&f->heap, &f->values));
-    f->pool = mi_pool_create(&f->heap, &f->type, 3);
+    f->pool = mi_pool_create(&f->heap, NULL, &f->type, 3);
     assert_non_null(f->pool);
     assert_int_equal(f->pool->index, 3);
 }

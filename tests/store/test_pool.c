@@ -617,7 +617,7 @@ static void a_pool_that_cannot_be_made_is_null(void **state) {
     fixture f;
     begin(&f, PACKED);
     test_allocator_fail_at(&f.allocator, 1);
-    assert_null(mi_pool_create(&f.heap, &f.type, 0));
+    assert_null(mi_pool_create(&f.heap, NULL, &f.type, 0));
     assert_true(test_allocator_fail_stop(&f.allocator));
     mi_pool_destroy(NULL, &f.heap, &f.values);
     end(&f);
