@@ -38,6 +38,33 @@ static const bench_side mixed_order = {
     .tear_down = bench_crowd_tear_down,
 };
 
+// The last entity that came leaves and comes again, so that nothing known of an earlier walk holds.
+static void change_order(void *context) {
+    const bench_crowd *crowd = context;
+    const mica_component velocity = mica_register(crowd->world, PoolVelocity);
+    const mica_pool_view view = mica_pool_read(crowd->world, velocity);
+    const mica_entity last = view.entities[view.count - 1];
+    const PoolVelocity value = *mica_get(crowd->world, last, PoolVelocity);
+    mica_remove(crowd->world, last, PoolVelocity);
+    mica_set_from(crowd->world, last, PoolVelocity, &value);
+}
+
+static const bench_side same_order_anew = {
+    .set_up = same_set_up,
+    .prepare = change_order,
+    .run = move_run,
+    .check = move_check,
+    .tear_down = bench_crowd_tear_down,
+};
+
+static const bench_side mixed_order_anew = {
+    .set_up = mixed_set_up,
+    .prepare = change_order,
+    .run = move_run,
+    .check = move_check,
+    .tear_down = bench_crowd_tear_down,
+};
+
 // Every second entity keeps both components, the others their position: these are not in the group.
 static void *group_set_up(int64_t n) {
     bench_crowd *crowd = bench_crowd_make_in_pools(n, 0, 0);
@@ -121,9 +148,13 @@ static const bench_row rows[] = {
     {"walk/pools/same", "main", 10000, "ns/entity", 10000, &same_order, &limit_walk_two},
     {"walk/pools/same", "main", 100000, "ns/entity", 100000, &same_order, &limit_walk_two},
     {"walk/pools/same", "main", 1000000, "ns/entity", 1000000, &same_order, &limit_walk_two},
+    {"walk/pools/same", "anew", 10000, "ns/entity", 10000, &same_order_anew, &limit_walk_two},
+    {"walk/pools/same", "anew", 1000000, "ns/entity", 1000000, &same_order_anew, &limit_walk_two},
     {"walk/pools/mixed", "main", 10000, "ns/entity", 10000, &mixed_order, &limit_pools_mixed},
     {"walk/pools/mixed", "main", 100000, "ns/entity", 100000, &mixed_order, &limit_pools_mixed},
     {"walk/pools/mixed", "main", 1000000, "ns/entity", 1000000, &mixed_order, &limit_pools_mixed},
+    {"walk/pools/mixed", "anew", 10000, "ns/entity", 10000, &mixed_order_anew, &limit_pools_mixed},
+    {"walk/pools/mixed", "anew", 1000000, "ns/entity", 1000000, &mixed_order_anew, &limit_pools_mixed},
     {"walk/group", "main", 10000, "ns/entity", 5000, &in_group, &limit_walk_half},
     {"walk/group", "main", 100000, "ns/entity", 50000, &in_group, &limit_walk_half},
     {"walk/group", "main", 1000000, "ns/entity", 500000, &in_group, &limit_walk_half},
