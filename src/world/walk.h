@@ -127,6 +127,15 @@ static inline void mi_iter_open(mica_iter *iter) {
     world->walk_count++;
 }
 
+// Runs and windows (runs.c)
+
+// Makes the front of the piece the span if it is a run, or a window to be picked from, unless nobody there passes.
+void mi_walk_next_run(mi_walk *walk);
+// Makes the span of entities that are left of the window: there are some.
+void mi_walk_yield_picked(mi_walk *walk);
+// Does as mi_walk_next_run by the next record of the query's runs; false: there is none.
+bool mi_walk_next_record(mi_walk *walk);
+
 // The value that a column has at a place.
 static inline uint8_t *mi_walk_value(const mi_walk *walk, const mi_query_column *column, uint32_t place) {
     if (column->pool != NULL) {
