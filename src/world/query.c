@@ -446,7 +446,9 @@ const char *mi_query_validate(const mica_query *query) {
     uint32_t next = 0;
     for (uint32_t i = 0; i < store->ordered.count; i++) {
         const bool is_listed = next < query->tables.count && query->tables.data[next] == store->ordered.data[i];
-        if (is_listed != mi_query_matches(query, store->ordered.data[i])) {
+        const mi_table *table = store->ordered.data[i];
+        if (is_listed != mi_query_matches(query, table) ||
+            is_listed != mi_bit_get(query->table_bits.data, query->table_bits.count, table->id)) {
             return "query: its list of tables is wrong";
         }
         next += is_listed;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define COPY_ALIGN 256u // no copied value is aligned to more
-#define FROM_SIZE (MI_WINDOW_SIZE * sizeof(uint8_t *))
 
 static size_t align_copy(size_t size) {
     return (size + COPY_ALIGN - 1) & ~(size_t)(COPY_ALIGN - 1);
@@ -189,9 +188,12 @@ bool mi_walk_is_plain(const mica_query *query) {
            query->disabled != MI_DISABLED_ONLY && !mi_store_hides_any(store);
 }
 
-// Bytes that the copies of a window take; 0: there are none.
-static size_t copies_size(const mi_type *type) {
-    return type->copies_rows ? align_copy((size_t)type->info.size * MI_WINDOW_SIZE) : 0;
+// Bytes that the copies of a window take, and the addresses that they are from; 0: there are none.
+static size_t copies_size(const mi_walk *walk, const mi_type *type) {
+    return walk->wants_columns && type->copies_rows ? align_copy((size_t)type->info.size * MI_WINDOW_SIZE) : 0;
+}
+static size_t from_size(const mi_walk *walk, const mi_type *type) {
+    return walk->wants_columns && type->copies_rows ? MI_WINDOW_SIZE * sizeof(uint8_t *) : 0;
 }
 
 // Makes room for places and copies.
@@ -200,9 +202,10 @@ static bool reserve_memory(mi_walk *walk) {
     mi_heap *heap = &query->world->heap;
     const size_t place_size = align_copy(MI_WINDOW_SIZE * sizeof(uint32_t));
     const size_t mask_size = align_copy(query->mask_word_count * sizeof(uint64_t));
-    size_t need = mask_size + 2 * query->source_count * place_size;
+    const uint32_t source_count = walk->wants_columns ? query->source_count : 0;
+    size_t need = mask_size + 2 * source_count * place_size;
     for (uint32_t i = 0; i < query->column_count; i++) {
-        need += 2 * copies_size(query->columns[i].type) + (query->columns[i].type->copies_rows ? FROM_SIZE : 0);
+        need += 2 * copies_size(walk, query->columns[i].type) + from_size(walk, query->columns[i].type);
     }
     need = need == 0 ? COPY_ALIGN : need; // so that there is an address to count from
     if (need > walk->memory_size) {
@@ -217,18 +220,18 @@ static bool reserve_memory(mi_walk *walk) {
     uint8_t *at = walk->memory;
     walk->earlier = (uint64_t *)(void *)at;
     at += mask_size;
-    for (uint32_t i = 0; i < query->source_count; i++, at += 2 * place_size) {
+    for (uint32_t i = 0; i < source_count; i++, at += 2 * place_size) {
         walk->place_room[i] = (uint32_t *)(void *)at;
         walk->picked_room[i] = (uint32_t *)(void *)(at + place_size);
     }
     walk->must_follow = false;
     for (uint32_t i = 0; i < query->column_count; i++) {
         const mi_type *type = query->columns[i].type;
-        const size_t size = copies_size(type);
+        const size_t size = copies_size(walk, type);
         walk->columns[i] =
             (mi_walk_column){.copy = at, .taken = at + size, .from = (uint8_t **)(void *)(at + 2 * size)};
         walk->must_follow |= !type->copies_rows;
-        at += 2 * size + (type->copies_rows ? FROM_SIZE : 0);
+        at += 2 * size + from_size(walk, type);
     }
     if (mask_size > 0) {
         memset(walk->earlier, 0, mask_size);
@@ -262,11 +265,11 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns) {
         return NULL;
     }
     walk->query = query;
+    walk->wants_columns = wants_columns;
     if (!reserve_memory(walk)) {
         walk->query = NULL;
         return NULL;
     }
-    walk->wants_columns = wants_columns;
     walk->writes_runs = false;
     walk->reads_runs = false;
     walk->covers = false;
