@@ -19,9 +19,9 @@
 /// values lie apart are then *copies*, made when the span begins. What is written to a copy is brought back, value by
 /// value where it changed, when the walk goes on or ends, or earlier: if a verb asks for the value, if the pool's
 /// arrays are asked for, and if another walk begins or goes on. A column of copies does not show what others write to
-/// the same values while the span lasts, and addresses in it are not those of the values. Values are never copied for
-/// types with a move hook or the trait `always_dirty` and for values over 256 bytes: spans end where these do not
-/// follow each other.
+/// the same values while the span lasts, and addresses in it are not those of the values. While a span holds copies for
+/// writing, verbs on their component cost a search among its handles. Values are never copied for types with a move
+/// hook or the trait `always_dirty` and for values over 256 bytes: spans end where these do not follow each other.
 #pragma once
 
 #include <mica/world.h>
