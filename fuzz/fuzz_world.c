@@ -474,12 +474,12 @@ static void record_spawn(fuzz *f, mica_commands *commands) {
     check(f, result_of(keep_placeholder(f, mica_commands_spawn(commands, values, count))));
 }
 
-static void record_value(fuzz *f, mica_commands *commands, bool is_add) {
+static void record_value(fuzz *f, mica_commands *commands, bool is_add, bool is_given) {
     any_value memory;
     const mica_entity entity = pick_target(f);
     const uint32_t component = pick(f, COMPONENT_COUNT);
     const void *value = make_value(f, component, &memory);
-    check(f, is_add ? mica_commands_add(commands, entity, f->ids[component], value)
+    check(f, is_add ? mica_commands_add(commands, entity, f->ids[component], is_given ? value : NULL)
                     : mica_commands_set(commands, entity, f->ids[component], value));
 }
 
@@ -513,11 +513,13 @@ static void record(fuzz *f, mica_commands *commands) {
         record_destroy_many(f, commands);
         break;
     case 4:
+        record_value(f, commands, true, true);
+        break;
     case 5:
-        record_value(f, commands, true);
+        record_value(f, commands, true, false);
         break;
     case 6:
-        record_value(f, commands, false);
+        record_value(f, commands, false, true);
         break;
     case 7: {
         const mica_entity entity = pick_target(f);
