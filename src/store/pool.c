@@ -671,13 +671,8 @@ static const char *validate_sparse(const mi_pool *pool) {
 }
 
 const char *mi_pool_validate(const mi_pool *pool) {
-    const char *(*const checks[])(const mi_pool *) = {validate_room, validate_elements, validate_tombstones,
-                                                      validate_sparse};
-    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-        const char *fault = checks[i](pool);
-        if (fault != NULL) {
-            return fault;
-        }
-    }
-    return NULL;
+    const char *fault = validate_room(pool);
+    fault = fault == NULL ? validate_elements(pool) : fault;
+    fault = fault == NULL ? validate_tombstones(pool) : fault;
+    return fault == NULL ? validate_sparse(pool) : fault;
 }

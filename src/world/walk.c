@@ -99,9 +99,9 @@ static void drive_pool(mi_walk *walk, mi_pool *pool) {
 }
 
 static void drive_group(mi_walk *walk, const mi_group *group) {
-    mi_pool *first = NULL;
-    for (uint32_t i = 0; i < group->owned_count; i++) {
-        if (first == NULL || mi_type_compare_names(group->owned[i]->type, first->type) < 0) {
+    mi_pool *first = group->owned[0];
+    for (uint32_t i = 1; i < group->owned_count; i++) {
+        if (mi_type_compare_names(group->owned[i]->type, first->type) < 0) {
             first = group->owned[i];
         }
     }
