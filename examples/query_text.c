@@ -62,7 +62,8 @@ int main(int argument_count, char **arguments) {
     const bool is_refused = print_matches(world, "Position, [wrote] Health") == -1 &&
                             mica_last_result() == MICA_FORMAT && print_matches(world, "Positon") == -1 &&
                             mica_last_result() == MICA_UNKNOWN;
-    const bool sums_are_right = sum_points(world) == 30 && sum_points(world) == 0;
+    const int32_t sum = sum_points(world);
+    const int32_t sum_again = sum_points(world);
     mica_world_destroy(world);
-    return counts_are_right && is_refused && sums_are_right ? 0 : 1;
+    return counts_are_right && is_refused && sum == 30 && sum_again == 0 ? 0 : 1;
 }

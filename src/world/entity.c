@@ -451,7 +451,7 @@ bool mica_world_has_types(mica_world *world, mica_entity entity, mica_type *cons
 // What the look-up found to be neither a value nor plain absence: says why.
 MI_COLD static void *fail_get(const mica_world *world, mica_entity entity, mica_component component, const char *call) {
     uint32_t location = 0;
-    if (mi_world_resolve(world, entity, &location, call) != MICA_OK) {
+    if (mi_world_resolve(world, entity, &location, call) != MICA_OK || world == NULL) {
         return NULL;
     }
     const mi_type *type = mi_world_type(world, component, call);

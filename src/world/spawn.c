@@ -236,7 +236,7 @@ MI_APART static mica_entity spawn_in_pools(mica_world *world, const mi_spawn_pla
     mi_store *store = &world->store;
     mi_table *table = plan->table;
     const bool has_row = table != mi_store_root(store);
-    mi_pool *pools[MI_SPAWN_VALUE_MAX];
+    mi_pool *pools[MI_SPAWN_VALUE_MAX] = {NULL};
     if (!find_plan_pools(world, plan, values, pools) || (has_row && !mi_store_open_row(store, table))) {
         return MICA_NULL;
     }

@@ -425,38 +425,40 @@ static bool next_elements(mi_walk *walk) {
     return true;
 }
 
-static bool next_piece(mi_walk *walk) {
+static bool has_piece(mi_walk *walk) {
     switch (walk->driver) {
     case MI_DRIVER_TABLES:
-        if (next_chunk(walk)) {
-            return true;
-        }
-        if (walk->query->requires_table) {
-            break;
-        }
+        return next_chunk(walk);
+    case MI_DRIVER_ROWLESS:
+        return next_rowless(walk);
+    case MI_DRIVER_POOL:
+        return next_elements(walk);
+    case MI_DRIVER_LIST: // is one piece
+    case MI_DRIVER_END:
+        return false;
+    }
+    return false;
+}
+
+// What drives when the driver has come to its end; false: nothing does any more.
+static bool drive_next(mi_walk *walk) {
+    if (walk->driver == MI_DRIVER_TABLES && !walk->query->requires_table) {
         walk->driver = MI_DRIVER_ROWLESS;
         walk->driver_source = walk->query->source_count;
         walk->filter.tests = walk->tests;
-        return next_piece(walk);
-    case MI_DRIVER_ROWLESS:
-        if (next_rowless(walk)) {
-            return true;
-        }
-        break;
-    case MI_DRIVER_POOL:
-        if (next_elements(walk)) {
-            return true;
-        }
-        if (walk->clause != 0 && drive_clause(walk)) {
-            return next_piece(walk);
-        }
-        break;
-    case MI_DRIVER_LIST:
-    case MI_DRIVER_END:
-        break;
+        return true;
     }
-    walk->driver = MI_DRIVER_END;
-    return false;
+    return walk->driver == MI_DRIVER_POOL && walk->clause != 0 && drive_clause(walk);
+}
+
+static bool next_piece(mi_walk *walk) {
+    while (!has_piece(walk)) {
+        if (!drive_next(walk)) {
+            walk->driver = MI_DRIVER_END;
+            return false;
+        }
+    }
+    return true;
 }
 
 static void finish(mi_walk *walk) {

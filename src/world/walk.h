@@ -152,6 +152,6 @@ static inline uint8_t *mi_walk_value(const mi_walk *walk, const mi_query_column 
 void mi_walk_gather(mi_walk *walk);
 // Says that a column that is there is about to be written: counts it as changed, and what is written to copies is
 // brought back from now on.
-void mi_walk_write_column(mi_walk *walk, uint32_t column);
+void mi_walk_write_column(mi_walk *walk, uint32_t number);
 // Brings back what was written to copies. They may be written to further unless `ends`.
 void mi_walk_settle(mi_walk *walk, bool ends);
