@@ -158,6 +158,9 @@ static void choose_driver(mi_walk *walk) {
     }
     if (smallest == NULL) {
         walk->clause = query->requires_table ? 0 : pool_clause(query);
+        if (walk->clause != 0) {
+            memset(walk->earlier, 0, query->mask_word_count * sizeof(uint64_t));
+        }
         if (walk->clause == 0 || !drive_clause(walk)) {
             drive_tables(walk);
         }
@@ -232,9 +235,6 @@ static bool reserve_memory(mi_walk *walk) {
             (mi_walk_column){.copy = at, .taken = at + size, .from = (uint8_t **)(void *)(at + 2 * size)};
         walk->must_follow |= !type->copies_rows;
         at += 2 * size + from_size(walk, type);
-    }
-    if (mask_size > 0) {
-        memset(walk->earlier, 0, mask_size);
     }
     return true;
 }
