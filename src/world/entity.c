@@ -155,14 +155,6 @@ static inline void stamp(uint64_t *version, uint64_t now) {
     }
 }
 
-void *mi_world_value(const mica_world *world, mica_entity entity, uint32_t location, const mi_type *type) {
-    const mica_component component = type->info.id;
-    const mi_pool *pool = mi_store_find_pool(&world->store, component);
-    uint64_t *version = NULL;
-    return pool != NULL ? find_in_pool(pool, entity, &version)
-                        : find_in_row(&world->store, location, component, &version);
-}
-
 // Adding, setting, removing
 
 // What a verb on one component of one entity is about.

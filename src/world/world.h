@@ -211,9 +211,6 @@ static inline bool mi_world_has(const mica_world *world, mica_entity entity, uin
                         : mi_table_has(mi_store_table_at(&world->store, location), component);
 }
 
-// A component's value where it stands; NULL: the entity does not have it. The component has data.
-void *mi_world_value(const mica_world *world, mica_entity entity, uint32_t location, const mi_type *type);
-
 // Brings back what an open walk has written to a copy of this value, if one has: called before a value is looked at or
 // replaced, only while store.copied_count is not 0.
 void mi_world_settle(const mica_world *world, mica_entity entity, mica_component component);

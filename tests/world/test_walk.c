@@ -5,6 +5,8 @@
 #include "world/query.h"
 #include "world/walk.h"
 
+#include <stdlib.h>
+
 MICA_STRUCT_WITH(TableNumber, (.storage = MICA_TABLE), { int32_t number; });
 MICA_STRUCT_WITH(TableToggle, (.storage = MICA_TABLE, .toggle = true), { int32_t number; });
 MICA_TAG_WITH(TableTag, (.storage = MICA_TABLE));
@@ -467,6 +469,101 @@ static void orders_that_differ_are_walked_in_batches(void **state) {
     mica_world_destroy(world);
 }
 
+MICA_STRUCT_WITH(Driver, (.storage = MICA_POOL), { int32_t number; });
+MICA_STRUCT_WITH(Words1, (.storage = MICA_POOL), { int32_t words[1]; });
+MICA_STRUCT_WITH(Words2, (.storage = MICA_POOL), { int32_t words[2]; });
+MICA_STRUCT_WITH(Words3, (.storage = MICA_POOL), { int32_t words[3]; });
+MICA_STRUCT_WITH(Words4, (.storage = MICA_POOL), { int32_t words[4]; });
+MICA_STRUCT_WITH(Words6, (.storage = MICA_POOL), { int32_t words[6]; });
+
+// Doubles all words of a column, each of which has to be `number` of its entity's Driver and its own place more.
+static void double_words(const mica_iter *it, mica_component component, uint32_t word_count) {
+    const Driver *drivers = mica_read_of(*it, Driver);
+    int32_t *words = mica_iter_write_id(it, component);
+    assert_non_null(words);
+    for (int32_t i = 0; i < it->count; i++) {
+        for (uint32_t k = 0; k < word_count; k++) {
+            int32_t *word = &words[(uint32_t)i * word_count + k];
+            assert_int_equal(*word, drivers[i].number + (int32_t)k);
+            *word *= 2;
+        }
+    }
+}
+
+// Walks two pools of `count` elements in different orders, one of them with values of `type`.
+static void walk_words(mica_type *type, uint32_t count) {
+    mica_world *world = mica_world_create(NULL);
+    mica_entity *entities = calloc(count, sizeof(*entities));
+    const mica_component component = mica_world_register(world, type);
+    const uint32_t word_count = type->size / 4;
+    int32_t words[6];
+    for (uint32_t i = 0; i < count; i++) {
+        entities[i] = mica_spawn(world, mica_value_of(Driver, {(int32_t)i}));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t number = i * 7 % count;
+        for (uint32_t k = 0; k < word_count; k++) {
+            words[k] = (int32_t)(number + k);
+        }
+        assert_int_equal(mica_entity_add(world, entities[number], component, words), MICA_OK);
+    }
+    mica_query *query = mica_query_create(
+        world, (const mica_term[]){mica_read(Driver), {.component = component, .use = MICA_USE_WRITE}}, 2);
+    mica_each (query, it) {
+        double_words(&it, component, word_count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const int32_t *value = mica_entity_get(world, entities[i], component);
+        for (uint32_t k = 0; k < word_count; k++) {
+            assert_int_equal(value[k], 2 * (i + k));
+        }
+    }
+    mica_query_release(query);
+    mica_world_destroy(world);
+    free(entities);
+}
+
+static void values_of_every_size_are_copied_and_brought_back(void **state) {
+    (void)state;
+    mica_type *const types[] = {mica_type_of(Words1), mica_type_of(Words2), mica_type_of(Words3), mica_type_of(Words4),
+                                mica_type_of(Words6)};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        walk_words(types[i], SHUFFLED_COUNT);
+    }
+    walk_words(mica_type_of(Words3), MI_FETCHED_COUNT + 1); // large enough for memory to be asked for ahead
+}
+
+// The pool drives, and the tables of its entities are asked for one by one.
+static void a_small_pool_beside_a_large_table_is_walked(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(NULL);
+    int32_t expected = 0;
+    for (int32_t i = 0; i < 40000; i++) {
+        const mica_entity entity = mica_spawn(world, mica_value_of(TableNumber, {i}));
+        if (i % 50 == 0) {
+            assert_int_equal(mica_add_value(world, entity, Words1, {{i}}), MICA_OK);
+            expected++;
+        }
+    }
+    int32_t count = 0;
+    mica_each (mica_query_of(world, mica_write(TableNumber), mica_read(Words1)), it) {
+        TableNumber *numbers = mica_write_of(it, TableNumber);
+        const Words1 *words = mica_read_of(it, Words1);
+        for (int32_t i = 0; i < it.count; i++, count++) {
+            assert_int_equal(numbers[i].number, words[i].words[0]);
+            numbers[i].number = -1;
+        }
+    }
+    assert_int_equal(count, expected);
+    mica_each (mica_query_of(world, mica_read(TableNumber), mica_with(Words1)), it) {
+        const TableNumber *numbers = mica_read_of(it, TableNumber);
+        for (int32_t i = 0; i < it.count; i++) {
+            assert_int_equal(numbers[i].number, -1);
+        }
+    }
+    mica_world_destroy(world);
+}
+
 static void a_verb_sees_what_a_span_wrote_before(void **state) {
     (void)state;
     mica_world *world = mica_world_create(NULL);
@@ -751,6 +848,8 @@ int main(void) {
         cmocka_unit_test(walks_visit_what_matches_once),
         cmocka_unit_test(walks_leave_out_what_is_hidden),
         cmocka_unit_test(orders_that_differ_are_walked_in_batches),
+        cmocka_unit_test(values_of_every_size_are_copied_and_brought_back),
+        cmocka_unit_test(a_small_pool_beside_a_large_table_is_walked),
         cmocka_unit_test(a_verb_sees_what_a_span_wrote_before),
         cmocka_unit_test(what_a_verb_writes_into_a_span_stays),
         cmocka_unit_test(an_inner_walk_sees_what_the_outer_wrote),
