@@ -42,9 +42,8 @@ static inline void mi_fetch_row(const mi_store *store, mica_entity entity) {
 
 // What finding an entity in a pool reads, and putting it in or out writes.
 static inline void mi_fetch_element(const mi_pool *pool, mica_entity entity) {
-    const uint32_t index = mica_entity_index(entity);
-    const uint32_t page = index >> MI_SPARSE_SHIFT;
-    if (page < pool->sparse_count && pool->sparse[page] != NULL) {
-        __builtin_prefetch(&pool->sparse[page][index & (MI_SPARSE_SIZE - 1)], 1);
+    const uint64_t *slot = mi_pool_seek(pool, entity);
+    if (slot != NULL) {
+        __builtin_prefetch(slot, 1);
     }
 }

@@ -148,10 +148,9 @@ static inline uint32_t mi_pool_find(const mi_pool *pool, mica_entity entity) {
 }
 // Asks for the memory that mi_pool_find will look at.
 static inline void mi_pool_fetch_slot(const mi_pool *pool, mica_entity entity) {
-    const uint32_t index = mica_entity_index(entity);
-    const uint32_t page = index >> MI_SPARSE_SHIFT;
-    if (page < pool->sparse_count && pool->sparse[page] != NULL) {
-        __builtin_prefetch(&pool->sparse[page][index & (MI_SPARSE_SIZE - 1)]);
+    const uint64_t *slot = mi_pool_seek(pool, entity);
+    if (slot != NULL) {
+        __builtin_prefetch(slot);
     }
 }
 static inline bool mi_pool_has(const mi_pool *pool, mica_entity entity) {

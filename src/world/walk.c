@@ -177,8 +177,7 @@ static void choose_driver(mi_walk *walk) {
         drive_pool(walk, smallest);
     }
     use_runs(walk);
-    walk->covers = walk->clause == 0 && covers_pools(walk, walk->pool);
-    if (walk->covers) {
+    if (covers_pools(walk, walk->pool)) {
         walk->tests &= ~MI_TEST_MASK;
     }
 }
@@ -272,7 +271,6 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns) {
     }
     walk->writes_runs = false;
     walk->reads_runs = false;
-    walk->covers = false;
     walk->filter = mi_filter_make(query);
     walk->tests = walk->filter.tests;
     walk->piece = (mi_piece){0};

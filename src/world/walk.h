@@ -44,7 +44,6 @@ typedef struct mi_walk {
     bool writes_runs; // into the query
     bool reads_runs;
     bool must_follow; // a column's values are never copied
-    bool covers;      // places alone tell whether an entity is in the pools that it must be in
     mi_filter filter;
     uint32_t tests; // of the whole walk; those of the filter are a piece's
     mi_driver driver;
@@ -84,7 +83,6 @@ typedef struct mi_walk {
     size_t memory_size;
     mi_sorted *sorted; // what is gone through, if it is an order's; NULL
     uint64_t *earlier; // pools of the clause that were gone through: the filter's
-    size_t earlier_size;
 } mi_walk;
 
 // Whether a walk over the query, which is up to date, can go from chunk to chunk without looking at entities.

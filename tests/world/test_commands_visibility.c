@@ -8,59 +8,21 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
-#include "world/ledger.h"
+#include "world/commands_world.h"
 #include "world/storages.h"
 
 MICA_STRUCT_WITH(Position, (.toggle = true), { float x, y; });
 MICA_TAG_WITH(Frozen, (.toggle = true));
 
-typedef struct fixture {
-    test_allocator allocator;
-    mica_world *world;
-    mica_commands *commands;
-    mica_component position, frozen, owned;
-} fixture;
-
 static int set_up(void **state) {
     static fixture f;
-    test_allocator_init(&f.allocator);
-    ledger_start();
-    f.world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&f.allocator)});
-    assert_non_null(f.world);
-    f.commands = mica_commands_create(f.world);
-    assert_non_null(f.commands);
+    begin(&f);
     f.position = mica_register(f.world, Position);
     f.frozen = mica_register(f.world, Frozen);
     f.owned = mica_register(f.world, Owned);
     mica_error_clear();
     *state = &f;
     return 0;
-}
-
-static int tear_down(void **state) {
-    fixture *f = *state;
-    mica_commands_destroy(f->commands);
-    assert_int_equal(mica_world_validate(f->world), MICA_OK);
-    mica_world_destroy(f->world);
-    ledger_finish();
-    test_allocator_finish(&f->allocator);
-    return 0;
-}
-
-static void apply(const fixture *f) {
-    assert_int_equal(mica_commands_apply(f->commands), MICA_OK);
-    assert_int_equal(mica_commands_count(f->commands), 0);
-}
-
-static mica_entity resolve(const fixture *f, mica_entity placeholder) {
-    return mica_commands_resolve(f->commands, placeholder);
-}
-
-static void assert_counts(const fixture *f, uint64_t applied, uint64_t skipped) {
-    const mica_commands_stats stats = mica_commands_statistics(f->commands);
-    assert_int_equal(stats.applied_count, applied);
-    assert_int_equal(stats.skipped_count, skipped);
 }
 
 // Nothing was recorded, and the error is `result`.
