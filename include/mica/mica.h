@@ -8,6 +8,7 @@
 #include <mica/hierarchy.h>
 #include <mica/memory.h>
 #include <mica/name.h>
+#include <mica/observer.h>
 #include <mica/order.h>
 #include <mica/plugin.h>
 #include <mica/pool.h>

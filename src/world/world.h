@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "store/pools.h"
+#include "world/signal.h"
 
 #include <mica/commands.h>
 #include <mica/query.h>
@@ -112,6 +113,8 @@ struct mica_world {
     mica_commands *walk_commands; // recorded by walks outside systems; made on first use
     struct mi_walk *walks;        // as many as were ever open at a time: those that are not wait for the next one
 
+    mi_signals signals;
+
     MI_ARRAY(mica_order *) orders;
     struct mi_sorter *sorter; // NULL until something is sorted
 
@@ -126,6 +129,14 @@ struct mica_world {
     MI_ARRAY(mi_element) elements;                  // scratch of edits
     mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
 };
+
+// Says that values of one component of entities may be written through addresses from now on.
+static inline void mi_world_written(mica_world *world, mica_component component, const mica_entity *entities,
+                                    uint32_t count) {
+    if (MICA_UNLIKELY(world->signals.watches_writes)) {
+        mi_tell_written(world, component, entities, count);
+    }
+}
 
 // Whether rows may not move now.
 static inline bool mi_world_is_locked(const mica_world *world) {

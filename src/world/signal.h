@@ -1,0 +1,123 @@
+// Signals: who is told of what in a world.
+//
+// A *channel* holds the observers of one kind of signal about one component, or about entities as a whole; the
+// library's own stand in front, all others in the order of connection. A broadcast goes over those that were there when
+// it began; an observer that is disconnected meanwhile stays in its place, silent, until no broadcast of the channel is
+// under way. `bits` say which components have anybody in a channel, so that an operation that concerns nobody finds out
+// by a few words.
+//
+// What observers record is a *reaction*. Reactions are applied in rounds, each of which is what the round before has
+// caused; see reaction.c.
+#pragma once
+
+#include "base/array.h"
+
+#include <mica/observer.h>
+
+// Kinds of the library's own, behind those of mica_signal_kind.
+enum {
+    MI_SIGNAL_MARKED = MICA_RESOURCE_REMOVED + 1, // an entity was enabled, disabled or killed, or one of its components
+    MI_SIGNAL_KIND_COUNT
+};
+
+struct mi_query_watch;
+
+typedef struct mi_observer {
+    uint32_t id;
+    uint8_t kind; // a mica_signal_kind or MI_SIGNAL_…
+    bool is_own;  // of the library's own
+    bool is_connected;
+    mica_component component;
+    struct mi_query_watch *query; // of MICA_ENTERED and MICA_LEFT
+    mica_observer_function call;
+    void *user;
+    char *name; // NULL for the library's own
+    uint64_t call_count;
+    uint64_t sampled_count;
+    uint64_t sampled_nanoseconds;
+} mi_observer;
+
+typedef struct mi_channel {
+    MI_ARRAY(mi_observer *) observers;
+    uint32_t busy;       // broadcasts under way
+    uint32_t gone_count; // of observers that are disconnected and still listed
+} mi_channel;
+
+// Told that values of one component of `count` entities may be written through addresses from now on: by spans, by
+// mica_entity_get_write, by a pool's arrays, by mica_mark_row.
+typedef void (*mi_written_function)(mica_world *world, mica_component component, const mica_entity *entities,
+                                    uint32_t count, void *user);
+typedef struct mi_writer_watch {
+    mi_written_function call;
+    void *user;
+} mi_writer_watch;
+
+// All that is told of one component.
+typedef struct mi_watch {
+    mi_channel channels[MI_SIGNAL_KIND_COUNT]; // by kind; those about entities as a whole stand with component 0
+    MI_ARRAY(mi_writer_watch) written;
+} mi_watch;
+
+// A query that observers wait for entities to match, or to cease to.
+typedef struct mi_query_watch {
+    mica_query *query; // a reference is held
+    mi_channel entered;
+    mi_channel left;
+    bool did_match;  // the entity that is being changed, before
+    bool will_match; // and after
+} mi_query_watch;
+
+// What an observer has caused: the commands from `first` on that it recorded in its round.
+typedef struct mi_cause {
+    uint32_t parent; // number of the cause that it is an effect of, + 1; 0: none
+    uint32_t first;
+    uint32_t observer_id;
+    uint8_t kind;
+    mica_component component;
+} mi_cause;
+
+// An observer that is being called.
+typedef struct mi_call_frame {
+    const mi_observer *observer;
+    const struct mi_call_frame *outer;
+    uint32_t depth;
+} mi_call_frame;
+
+typedef struct mi_signals {
+    bool is_watched;     // somebody is connected to anything but resources
+    bool watches_writes; // somebody wants to know of values written through addresses
+    bool watches_all;    // somebody of the library's own is told of all components (by watch 0)
+    bool is_reacting;
+    MI_ARRAY(mi_watch *) watches; // by component, NULL: nobody; 0: of all components, and of entities as a whole
+    uint64_t *bits[MI_SIGNAL_KIND_COUNT]; // by kind and component: whether somebody is told
+    uint64_t *query_bits;                 // components that watched queries name
+    uint32_t word_count;                  // of each of these sets
+    MI_ARRAY(mi_query_watch *) queries;
+    MI_ARRAY(mi_observer *) observers; // ascending by id, the library's own too
+    MI_ARRAY(mica_component) listed;   // scratch: has room for every component that is watched
+    mica_entity silent;                // nothing is told of this entity: it is being made. Null: none
+    uint32_t last_id;
+    mi_call_frame *frame; // the innermost call of an observer
+    // Reactions.
+    mica_commands *recorded;   // what observers record outside walks and systems; NULL: nobody is connected
+    mica_commands *applied;    // the round under way
+    MI_ARRAY(mi_cause) causes; // of this operation
+    uint32_t round_cause;      // the first cause of the round under way
+    uint32_t next_cause;       // the first cause of the round that is recorded
+    uint64_t dropped_count;    // reactions that were dropped since the world was made
+} mi_signals;
+
+// Connects an observer of the library's own: told before all of programs. `component` 0 with a kind about components:
+// all of them (not in order of names). `call` must not change the world; its memory is its own business. NULL: out of
+// memory, with no error set.
+mi_observer *mi_observer_connect(mica_world *world, uint32_t kind, mica_component component,
+                                 mica_observer_function call, void *user);
+void mi_observer_disconnect(mica_world *world, mi_observer *observer);
+
+// The same for values that are written through addresses; component 0: all. False: out of memory.
+bool mi_written_connect(mica_world *world, mica_component component, mi_written_function call, void *user);
+void mi_written_disconnect(mica_world *world, mica_component component, mi_written_function call, void *user);
+void mi_tell_written(mica_world *world, mica_component component, const mica_entity *entities, uint32_t count);
+
+// Ends all observers; the world is about to end.
+void mi_world_free_signals(mica_world *world);
