@@ -18,6 +18,7 @@
 #include <mica/schema.h>
 #include <mica/slot_map.h>
 #include <mica/system.h>
+#include <mica/timer.h>
 #include <mica/transform.h>
 #include <mica/type.h>
 #include <mica/verbs.h>

@@ -182,6 +182,12 @@ static void fill_slots(sweep *s) {
     }
 }
 
+// A type that becomes known stays so.
+static void know_timers(sweep *s) {
+    mica_register(s->w.world, mica_lifetime);
+    mica_register(s->w.world, mica_timer);
+}
+
 // Fills the first chunk of plain entities, which grows for the next one, beyond what the first block of chunk memory
 // has room for.
 static void fill_chunk(sweep *s) {
@@ -461,6 +467,9 @@ static bool iter_write(sweep *s) {
     mica_iter_end(&it);
     return column == NULL && mica_last_result() == MICA_NO_ACCESS;
 }
+static bool lifetime_system_add(sweep *s) {
+    return mica_lifetime_system_add(s->w.world).id != 0;
+}
 static bool name_copy(sweep *s) {
     const mica_hook_context context = {.allocator = &s->w.world->store.values};
     mica_name copy = {NULL};
@@ -628,6 +637,9 @@ static bool system_add(sweep *s) {
                                                           .query = {mica_write(Position)}})
                .id != 0;
 }
+static bool timer_system_add(sweep *s) {
+    return mica_timer_system_add(s->w.world).id != 0;
+}
 static bool transform_resolve(sweep *s) {
     return mica_transform_resolve(s->w.world) == MICA_OK;
 }
@@ -710,6 +722,7 @@ static const sweep_operation operations[] = {
     {"mica_iter_end", iter_end, NULL, true},
     {"mica_iter_read", iter_read, NULL, false},
     {"mica_iter_write", iter_write, NULL, false},
+    {"mica_lifetime_system_add", lifetime_system_add, know_timers, false},
     {"mica_name_copy", name_copy, NULL, false},
     {"mica_order_begin", order_begin, make_order, false},
     {"mica_order_create", order_create, NULL, false},
@@ -743,6 +756,7 @@ static const sweep_operation operations[] = {
     {"mica_stage_add_after", stage_add_after, NULL, false},
     {"mica_stage_add_before", stage_add_before, NULL, false},
     {"mica_system_add", system_add, NULL, false},
+    {"mica_timer_system_add", timer_system_add, know_timers, false},
     {"mica_transform_resolve", transform_resolve, NULL, false},
     {"mica_transform_system_add", transform_system_add, NULL, false},
     {"mica_world_advance", world_advance, let_system_spawn, true},
