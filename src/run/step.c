@@ -127,6 +127,16 @@ static mica_result fail_tick(const mi_systems *systems, const mi_failure *failur
                    MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
 }
 
+// Parts may add further ones meanwhile, whose turn it is then as well.
+static mica_result begin_parts(mica_world *world) {
+    mica_result result = MICA_OK;
+    for (uint32_t i = 0; result == MICA_OK && i < world->extensions.count; i++) {
+        const mi_extension part = world->extensions.data[i];
+        result = part.begin_tick != NULL ? part.begin_tick(world, part.state) : MICA_OK;
+    }
+    return result;
+}
+
 mica_result mica_world_step(mica_world *world, float delta_seconds) {
     mi_systems *systems = mi_systems_open(world, __func__);
     if (systems == NULL) {
@@ -136,6 +146,9 @@ mica_result mica_world_step(mica_world *world, float delta_seconds) {
         return mi_fail_plain(&world->log, MICA_INVALID, __func__, "the length of a tick is negative or not finite");
     }
     mica_result result = mi_systems_check_idle(systems, __func__);
+    if (result == MICA_OK) {
+        result = begin_parts(world);
+    }
     if (result == MICA_OK) {
         result = mi_systems_prepare(systems, __func__);
     }
