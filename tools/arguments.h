@@ -15,6 +15,7 @@ typedef struct arguments {
     double tick_rate; // ticks a second
     const char *out_path;
     bool stats;
+    bool diagnose;
     bool world;
     bool help;
 } arguments;

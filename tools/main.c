@@ -34,7 +34,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"run", command_run, "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--out FILE.json] [--stats]"},
+    {"run", command_run, "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--out FILE.json] [--diagnose] [--stats]"},
     {"dump", command_dump, "dump FILE [--world] [--plugin LIB]..."},
 #if MICA_WITH_BENCH
     {"bench", command_bench, "bench [--list] [--quick] [--json FILE] [ROW...]"},

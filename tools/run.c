@@ -5,6 +5,7 @@
 #include "session.h"
 #include "statistics.h"
 
+#include <mica/diagnose.h>
 #include <mica/system.h>
 
 #include <stdlib.h>
@@ -15,6 +16,8 @@ static const option options[] = {
     {"--hz", "N", "ticks in a second of the scene (60)", OPTION_RATE, offsetof(arguments, tick_rate)},
     {"--out", "FILE", "write the world to a JSON scene, which `mica run` loads again", OPTION_PATH,
      offsetof(arguments, out_path)},
+    {"--diagnose", NULL, "print what looks wrong: systems that never ran, queries that match nobody, ...", OPTION_FLAG,
+     offsetof(arguments, diagnose)},
     {"--stats", NULL, "print what the world holds and how long each system took", OPTION_FLAG,
      offsetof(arguments, stats)},
     OPTION_OF_HELP,
@@ -54,15 +57,24 @@ static bool write_scene(mica_world *world, const char *path) {
     return true;
 }
 
+static void print_diagnosis(const mica_diagnosis *diagnosis, void *user) {
+    (void)user;
+    (void)printf("%s: %s\n", mica_diagnosis_name(diagnosis->kind), diagnosis->text);
+}
+
 static bool run(const arguments *values) {
     session opened;
-    bool is_fine = session_open(&opened, values) && run_ticks(opened.world, values);
+    const bool is_open = session_open(&opened, values);
+    bool is_fine = is_open && run_ticks(opened.world, values);
     if (is_fine && values->out_path != NULL) {
         is_fine = write_scene(opened.world, values->out_path);
     }
     if (is_fine && values->stats && !statistics_print(opened.world, stdout)) {
         say("out of memory");
         is_fine = false;
+    }
+    if (is_open && values->diagnose) {
+        (void)mica_world_diagnose(opened.world, print_diagnosis, NULL);
     }
     session_close(&opened);
     return is_fine;

@@ -4,6 +4,7 @@
 
 #include <mica/commands.h>
 #include <mica/config.h>
+#include <mica/diagnose.h>
 #include <mica/entity.h>
 #include <mica/hierarchy.h>
 #include <mica/memory.h>

@@ -24,6 +24,7 @@ static void fail(mi_failure *failure, const mi_system *system, mica_stage stage,
     }
     failure->code = code > MICA_OK && code < MICA_RESULT_COUNT ? code : MICA_FAILED;
     failure->stage = stage;
+    failure->system_id = system->id;
     snprintf(failure->system, sizeof(failure->system), "%s", system->order.name);
     snprintf(failure->text, sizeof(failure->text), "%s", text != NULL ? text : "");
 }
@@ -62,6 +63,7 @@ static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
     if (!system->started) {
         mi_system_call(system, MI_CALL_START, run);
         if (run->failure->code != MICA_OK) {
+            run->failure->in_start = true;
             return;
         }
         system->started = true;
@@ -160,7 +162,12 @@ mica_result mica_world_step(mica_world *world, float delta_seconds) {
     }
     mi_failure failure = {0};
     systems->ticking = true;
+    systems->begun_count++;
+    mi_observers_begin_tick(world);
+    const uint64_t begin = mi_os_nanoseconds();
     run_plan(systems, delta_seconds, &failure);
+    mi_observers_end_tick(world, mi_os_nanoseconds() - begin);
+    systems->last_failure = failure;
     systems->ticking = false;
     if (failure.code == MICA_OK) {
         systems->tick++;

@@ -537,6 +537,7 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->functions[MI_CALL_STOP] = def->stop;
     system->user = def->user;
     system->enabled_next = !def->disabled;
+    system->begun_before = systems->begun_count;
     if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
         add_queries(world, system, def) != MICA_OK || add_commands(world, system, def, call) != MICA_OK ||
         add_state(world, system, def, call) != MICA_OK || enter(systems, system, call) != MICA_OK) {

@@ -19,8 +19,9 @@ typedef struct mi_system {
     bool enabled; // in the running tick
     bool enabled_next;
     bool started;
-    bool removed;     // from the next tick on
-    uint32_t listing; // the last mica_world_systems that named it
+    bool removed;          // from the next tick on
+    uint32_t listing;      // the last mica_world_systems that named it
+    uint64_t begun_before; // ticks begun before it was added
     uint64_t run_count;
     uint64_t total_nanoseconds;
     uint64_t last_nanoseconds;
@@ -32,6 +33,8 @@ typedef enum mi_call { MI_CALL_START, MI_CALL_RUN, MI_CALL_STOP } mi_call;
 typedef struct mi_failure {
     mica_result code; // MICA_OK: it does not
     mica_stage stage;
+    uint32_t system_id;
+    bool in_start;   // of the system's start function
     char system[96]; // names and texts are copied: the system may be gone when the failure is said
     char text[256];  // what a sentence has room for beside the names
 } mi_failure;
@@ -66,9 +69,11 @@ typedef struct mi_systems {
     uint32_t removed_count; // in `all`
     uint32_t listing;       // grows with each mica_world_systems
     bool ticking;
-    bool stopping;      // stop functions run
-    uint64_t tick;      // ticks completed
-    double due_seconds; // real time that no tick has used yet
+    bool stopping;           // stop functions run
+    uint64_t tick;           // ticks completed
+    uint64_t begun_count;    // ticks begun
+    mi_failure last_failure; // of the last tick
+    double due_seconds;      // real time that no tick has used yet
 } mi_systems;
 
 // The systems of a world; NULL: it has none yet.
@@ -85,6 +90,10 @@ void mi_systems_sweep(mi_systems *systems);
 // Calls one of a system's functions with the world set up for it; does nothing if the system does not have it. Walks
 // that the function left open are closed, and that is a failure.
 void mi_system_call(mi_system *system, mi_call call, mica_run *run);
+
+// Notes what observers took in a tick of so many nanoseconds.
+void mi_observers_begin_tick(mica_world *world);
+void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds);
 
 // MICA_OK, or MICA_LOCKED set for `call`: from inside a tick, a stop function, or a walk.
 mica_result mi_systems_check_idle(const mi_systems *systems, const char *call);

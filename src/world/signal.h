@@ -35,6 +35,9 @@ typedef struct mi_observer {
     uint64_t call_count;
     uint64_t sampled_count;
     uint64_t sampled_nanoseconds;
+    uint64_t calls_before_tick;
+    double tick_nanoseconds;  // spent in ticks, and
+    double ticks_nanoseconds; // what those took: of the last ones, see run/diagnose.c
 } mi_observer;
 
 typedef struct mi_channel {

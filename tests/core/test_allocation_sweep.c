@@ -1042,6 +1042,19 @@ static bool poses_are_computed(sweep *s) {
     return constructed && there_and_back && mica_transform_world_of(s->w.world, s->child, matrix) == MICA_OK &&
            matrix[15] == 1;
 }
+static void count_findings(const mica_diagnosis *diagnosis, void *user) {
+    *(int32_t *)user += diagnosis->kind == MICA_DIAGNOSIS_SYSTEM && strstr(diagnosis->text, "idle") != NULL;
+}
+static void add_idle_system(sweep *s) {
+    const mica_system_def def = {.name = "idle", .run = probe, .disabled = true};
+    assert_int_not_equal(mica_system_add(s->w.world, &def).id, 0);
+    assert_int_equal(mica_world_step(s->w.world, 1), MICA_OK);
+}
+static bool findings_are_told(sweep *s) {
+    int32_t count = 0;
+    return mica_world_diagnose(s->w.world, count_findings, &count) == 1 && count == 1 &&
+           strcmp(mica_diagnosis_name(MICA_DIAGNOSIS_SYSTEM), "system") == 0;
+}
 static bool a_world_answers(sweep *s) {
     const mica_world *world = s->w.world;
     return strcmp(mica_world_name(world), "world") == 0 && mica_world_entity_count(world) == 6 &&
@@ -1085,6 +1098,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_entity_get_write", values_are_read_and_written, NULL, false},
     {"mica_entity_has", values_are_read_and_written, NULL, false},
     {"mica_entity_has_all", values_are_read_and_written, NULL, false},
+    {"mica_diagnosis_name", findings_are_told, add_idle_system, false},
     {"mica_entity_has_any", values_are_read_and_written, NULL, false},
     {"mica_entity_killed", what_is_hidden_is_told_and_shown, hide_one, false},
     {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
@@ -1158,6 +1172,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_alpha", a_world_answers, NULL, false},
     {"mica_world_clear", a_world_is_cleared_and_trimmed, NULL, false},
     {"mica_world_destroy", another_world_ends, fill_other, false},
+    {"mica_world_diagnose", findings_are_told, add_idle_system, false},
     {"mica_world_entity_count", a_world_answers, NULL, false},
     {"mica_world_memory", a_world_answers, NULL, false},
     {"mica_world_name", a_world_answers, NULL, false},

@@ -138,6 +138,22 @@ class Run(ProgramTest):
         self.assertGreater(float(rows["count"][2]), 0)
         self.assertEqual(len({len(line) for line in lines[head:]}), 1)
 
+    def test_diagnoses_say_what_never_ran_and_what_matches_nobody(self):
+        scene = self.write("s.json", SCENE)
+        lines = self.done("run", scene, "--plugin", plugin("idle"), "--ticks", "5", "--diagnose").splitlines()
+        self.assertEqual(lines, [
+            'query: the query (Cargo) of system "load" matches nobody: no entity has had Cargo so far; look whether that '
+            'is the name under which it is added',
+            'system: system "sail" has not run in any of 5 ticks since it was added: it is disabled; mica_system_enable '
+            'lets it run',
+        ])
+
+    def test_diagnoses_are_printed_after_a_tick_that_failed(self):
+        result = self.mica("run", self.write("s.json", SCENE), "--plugin", plugin("failing"), "--plugin", plugin("idle"),
+                           "--diagnose")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('system: system "sail" has not run in any of 4 ticks', result.stdout)
+
     def test_statistics_tell_of_each_pool(self):
         scene = {"mica": 1, "entities": [
             {"id": 1, "components": {"Grip": {"what": 2}}},

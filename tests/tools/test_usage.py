@@ -21,7 +21,7 @@ class Usage(ProgramTest):
 
     def test_commands_have_their_own_help(self):
         text = self.done("run", "--help")
-        for option in ("--plugin LIB", "--ticks N", "--hz N", "--out FILE", "--stats"):
+        for option in ("--plugin LIB", "--ticks N", "--hz N", "--out FILE", "--diagnose", "--stats"):
             self.assertIn(option, text)
         self.assertIn("--world", self.done("dump", "--help"))
 

@@ -1,0 +1,58 @@
+/// \file diagnose.h
+/// Finding out why: what looks wrong in a world although no call has failed.
+///
+///     static void print(const mica_diagnosis *diagnosis, void *user) {
+///         (void)user;
+///         printf("%s: %s\n", mica_diagnosis_name(diagnosis->kind), diagnosis->text);
+///     }
+///     mica_world_diagnose(world, print, NULL);
+#pragma once
+
+#include <mica/world.h>
+
+MICA_BEGIN
+
+/// What is looked for, with the names that `mica_diagnosis_name` returns.
+///
+/// - Tombstones: a stable pool of which a quarter or more, and 64 at least, are tombstones.
+/// - Query: a query that matches nobody because no entity has had a component that it requires: since the world was
+///   made, or since `mica_world_trim` dropped the last table with it.
+/// - System: a system that has not run although there were ticks since it was added.
+/// - Observer: an observer that took a quarter or more of the time of the last ticks, of which about 64 count.
+/// - Reactions: what observers caused was dropped, because it went on beyond `mica_world_def.reaction_limit`.
+#define MICA_DIAGNOSES(X)                      \
+    X(MICA_DIAGNOSIS_TOMBSTONES, "tombstones") \
+    X(MICA_DIAGNOSIS_QUERY, "query")           \
+    X(MICA_DIAGNOSIS_SYSTEM, "system")         \
+    X(MICA_DIAGNOSIS_OBSERVER, "observer")     \
+    X(MICA_DIAGNOSIS_REACTIONS, "reactions")
+
+typedef enum mica_diagnosis_kind {
+#define MICA_DIAGNOSIS_ENUMERATOR(KIND, NAME) KIND,
+    MICA_DIAGNOSES(MICA_DIAGNOSIS_ENUMERATOR)
+#undef MICA_DIAGNOSIS_ENUMERATOR
+        MICA_DIAGNOSIS_KIND_COUNT
+} mica_diagnosis_kind;
+
+/// Something that looks wrong. Good during the call alone.
+typedef struct mica_diagnosis {
+    mica_diagnosis_kind kind;
+    const char *subject; ///< the name of the component, system or observer, or the query's text; "" for reactions
+    const char *text;    ///< what was seen and what to do about it, a sentence without a full stop; cut at 767 bytes
+} mica_diagnosis;
+
+/// Is told of one thing after the other; must not change the world.
+typedef void (*mica_diagnose_function)(const mica_diagnosis *diagnosis, void *user);
+
+/// Tells `function` what looks wrong, and returns how many things do; -1: `MICA_INVALID` (no world). Without a function
+/// it only counts. In the order of the kinds; pools and queries that no system has in order of their names and texts,
+/// systems in the order in which they were added (the first query of one, then its further ones), observers in the
+/// order in which they were connected. So the same history gives the same answer, but for times.
+///
+/// Allocates nothing. O(queries * terms * tables + pools * findings). The world's thread.
+MICA_API int32_t mica_world_diagnose(const mica_world *world, mica_diagnose_function function, void *user);
+
+/// The name of a kind; "" for a number that is none. O(1), any thread.
+MICA_API const char *mica_diagnosis_name(mica_diagnosis_kind kind);
+
+MICA_END

@@ -1,0 +1,276 @@
+// Diagnoses: each kind is found where there is reason to, not where there is none, with names and what to do.
+#include "world/world_fixture.h"
+
+#include "run/system.h"
+
+MICA_STRUCT_WITH(Gem, (.storage = MICA_POOL, .stable = true), { int32_t carats; });
+MICA_STRUCT_WITH(Amber, (.storage = MICA_POOL, .stable = true), { int32_t grams; });
+MICA_STRUCT_WITH(Ghost, (.storage = MICA_POOL), { int32_t age; });
+MICA_STRUCT_WITH(Ore, (.storage = MICA_TABLE), { int32_t grams; });
+MICA_TAG_WITH(Lost, (.storage = MICA_TABLE));
+
+enum { FINDING_MAX = 8 };
+
+typedef struct findings {
+    int32_t count;
+    mica_diagnosis_kind kinds[FINDING_MAX];
+    char subjects[FINDING_MAX][64];
+    char texts[FINDING_MAX][768];
+} findings;
+
+static void note(const mica_diagnosis *diagnosis, void *user) {
+    findings *found = user;
+    assert_true(found->count < FINDING_MAX);
+    found->kinds[found->count] = diagnosis->kind;
+    snprintf(found->subjects[found->count], sizeof(found->subjects[0]), "%s", diagnosis->subject);
+    snprintf(found->texts[found->count], sizeof(found->texts[0]), "%s", diagnosis->text);
+    found->count++;
+}
+
+static findings diagnose(const mica_world *world) {
+    findings found = {0};
+    const int32_t count = mica_world_diagnose(world, note, &found);
+    assert_int_equal(count, found.count);
+    assert_int_equal(mica_world_diagnose(world, NULL, NULL), count);
+    return found;
+}
+
+static void assert_contains(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", text, part);
+    }
+}
+
+static void do_nothing(mica_run *run) {
+    (void)run;
+}
+
+static void fail_always(mica_run *run) {
+    mica_run_fail(run, MICA_FAILED, "no fuel");
+}
+
+static mica_system add_system(mica_world *world, const char *name, void (*run)(mica_run *run)) {
+    const mica_system system = mica_system_add(world, &(mica_system_def){.name = name, .run = run});
+    assert_int_not_equal(system.id, 0);
+    return system;
+}
+
+// Makes `removed` tombstones behind the first of `made` elements.
+static void bury(mica_world *world, mica_type *type, int32_t made, int32_t removed) {
+    const mica_component component = mica_world_register(world, type);
+    mica_entity entities[256];
+    assert_true(made <= 256);
+    const mica_column column = {.component = component};
+    assert_int_equal(mica_entity_spawn_many(world, &column, 1, made, entities), MICA_OK);
+    for (int32_t i = 0; i < removed; i++) {
+        assert_int_equal(mica_entity_remove(world, entities[i + 1], component), MICA_OK);
+    }
+}
+
+static void a_world_in_order_has_no_findings(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {4}));
+    mica_system_add(w.world, &(mica_system_def){.name = "move", .run = do_nothing, .query = {mica_write(Position)}});
+    assert_int_equal(mica_query_count(mica_query_of(w.world, mica_read(Health), mica_without(Frozen))), 1);
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0);
+    assert_int_equal(mica_destroy(w.world, entity), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0); // somebody had what the queries ask for
+    watched_end(&w);
+}
+
+static void tombstones_are_found_by_name_with_number_and_share(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    bury(w.world, mica_type_of(Gem), 200, 100);
+    bury(w.world, mica_type_of(Amber), 256, 64);
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 2);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_TOMBSTONES);
+    assert_string_equal(found.subjects[0], "Amber"); // in order of names, not of registration
+    assert_contains(found.texts[0], "64 of the 256 positions of pool Amber");
+    assert_contains(found.texts[0], "25 %");
+    assert_contains(found.texts[0], "mica_pool_compact");
+    assert_string_equal(found.subjects[1], "Gem");
+    assert_contains(found.texts[1], "100 of the 200 positions of pool Gem");
+    assert_contains(found.texts[1], "50 %");
+    assert_int_equal(mica_pool_compact(w.world, mica_register(w.world, Gem)), MICA_OK);
+    assert_int_equal(mica_pool_compact(w.world, mica_register(w.world, Amber)), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
+static void few_tombstones_or_a_small_share_are_left_alone(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    bury(w.world, mica_type_of(Gem), 100, 63); // one less than is worth a word
+    for (int32_t i = 0; i < 2; i++) {
+        bury(w.world, mica_type_of(Amber), 256, 32); // 64 in all, an eighth
+    }
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
+static void a_query_for_what_nobody_has_had_names_the_component(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}));
+    mica_query_of(w.world, mica_read(Position), mica_with(Lost));
+    mica_query_of(w.world, mica_read(Ghost), mica_read(Position));
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 2);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_QUERY);
+    assert_string_equal(found.subjects[0], "Ghost, Position");
+    assert_contains(found.texts[0], "no entity has had Ghost so far");
+    assert_contains(found.texts[1], "no entity has had Lost so far");
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Ghost, {1}), mica_tag(Lost));
+    assert_int_equal(mica_destroy(w.world, entity), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
+static void what_a_query_does_not_require_may_be_unknown(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}));
+    mica_query_of(w.world, mica_read(Position), mica_without(Lost), mica_read_optional(Ghost));
+    mica_query_of(w.world, mica_any_read(1, Position), mica_any_with(1, Lost));
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
+static void the_queries_of_systems_are_named_with_the_system(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}));
+    mica_system_add(w.world, &(mica_system_def){.name = "haunt",
+                                                .run = do_nothing,
+                                                .query = {mica_read(Position)},
+                                                .query_count = 1,
+                                                .queries = {{.terms = {mica_read(Ore), mica_write(Ghost)}}}});
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1); // once, not again as a query of the world
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_QUERY);
+    assert_contains(found.texts[0], "([write] Ghost, Ore)");
+    assert_contains(found.texts[0], "system \"haunt\"");
+    assert_contains(found.texts[0], "no entity has had Ghost so far");
+    watched_end(&w);
+}
+
+static void a_system_that_is_disabled_from_the_start_is_found(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_system_add(w.world, &(mica_system_def){.name = "asleep", .run = do_nothing, .disabled = true});
+    assert_int_equal(diagnose(w.world).count, 0); // there was no tick yet
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_SYSTEM);
+    assert_string_equal(found.subjects[0], "asleep");
+    assert_contains(found.texts[0], "has not run in any of 2 ticks");
+    assert_contains(found.texts[0], "it is disabled; mica_system_enable");
+    assert_int_equal(mica_system_enable(w.world, mica_system_find(w.world, "asleep"), true), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0); // it will run in the next one
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(mica_system_enable(w.world, mica_system_find(w.world, "asleep"), false), MICA_OK);
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0); // it has run
+    watched_end(&w);
+}
+
+static void a_system_behind_one_that_fails_names_that_one(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    add_system(w.world, "drive", fail_always);
+    add_system(w.world, "steer", do_nothing);
+    assert_int_equal(mica_world_step(w.world, 1), MICA_FAILED);
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.subjects[0], "steer");
+    assert_contains(found.texts[0], "system \"drive\" fails in stage \"update\": no fuel");
+    assert_int_equal(mica_system_enable(w.world, mica_system_find(w.world, "drive"), false), MICA_OK);
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
+static void a_start_function_that_fails_is_named(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_system_add(w.world, &(mica_system_def){.name = "drive", .run = do_nothing, .start = fail_always});
+    assert_int_equal(mica_world_step(w.world, 1), MICA_FAILED);
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.subjects[0], "drive");
+    assert_contains(found.texts[0], "its start function fails: no fuel");
+    watched_end(&w);
+}
+
+static void systems_are_told_of_in_the_order_of_addition(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    for (int32_t i = 0; i < 3; i++) {
+        const char *const names[] = {"late", "early", "middle"};
+        mica_system_add(w.world, &(mica_system_def){.name = names[i], .run = do_nothing, .disabled = true});
+    }
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 3);
+    assert_string_equal(found.subjects[0], "late");
+    assert_string_equal(found.subjects[1], "early");
+    assert_string_equal(found.subjects[2], "middle");
+    watched_end(&w);
+}
+
+static void nothing_is_allocated_and_no_world_is_refused(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    bury(w.world, mica_type_of(Gem), 200, 100);
+    mica_query_of(w.world, mica_with(Lost));
+    mica_system_add(w.world, &(mica_system_def){.name = "asleep", .run = do_nothing, .disabled = true});
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    test_allocator_fail_from(&w.allocator, 1);
+    assert_int_equal(diagnose(w.world).count, 3);
+    assert_false(test_allocator_fail_stop(&w.allocator));
+    assert_int_equal(mica_world_diagnose(NULL, NULL, NULL), -1);
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    watched_end(&w);
+}
+
+static void kinds_have_names(void **state) {
+    (void)state;
+    assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_TOMBSTONES), "tombstones");
+    assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_REACTIONS), "reactions");
+    assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_KIND_COUNT), "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_world_in_order_has_no_findings),
+        cmocka_unit_test(tombstones_are_found_by_name_with_number_and_share),
+        cmocka_unit_test(few_tombstones_or_a_small_share_are_left_alone),
+        cmocka_unit_test(a_query_for_what_nobody_has_had_names_the_component),
+        cmocka_unit_test(what_a_query_does_not_require_may_be_unknown),
+        cmocka_unit_test(the_queries_of_systems_are_named_with_the_system),
+        cmocka_unit_test(a_system_that_is_disabled_from_the_start_is_found),
+        cmocka_unit_test(a_system_behind_one_that_fails_names_that_one),
+        cmocka_unit_test(a_start_function_that_fails_is_named),
+        cmocka_unit_test(systems_are_told_of_in_the_order_of_addition),
+        cmocka_unit_test(nothing_is_allocated_and_no_world_is_refused),
+        cmocka_unit_test(kinds_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
