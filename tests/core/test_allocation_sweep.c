@@ -32,9 +32,10 @@ typedef struct sweep {
     mica_commands *commands;
     mica_entity placeholder;
     mica_slot_map *map;
-    mica_group *group; // made by those who need it
-    mica_entity stone; // as well: Ore and Gem
-    mica_entity dune;  // as well: Sand and Wet
+    mica_catalog *catalog; // made by those who need it
+    mica_group *group;     // made by those who need it
+    mica_entity stone;     // as well: Ore and Gem
+    mica_entity dune;      // as well: Sand and Wet
     mica_key key;
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
@@ -90,6 +91,7 @@ static void end(sweep *s) {
     s->inside = NULL;
     mica_commands_destroy(s->commands);
     mica_slot_map_destroy(s->map);
+    mica_catalog_destroy(s->catalog);
     mica_world_destroy(s->other);
     mica_world_destroy(s->w.world);
     test_allocator_finish(&s->w.allocator);
@@ -170,6 +172,7 @@ static uint64_t fingerprint(sweep *s) {
     hash = mix_number(hash, (uint64_t)mica_schema_count(mica_world_schema(world)));
     hash = mix_number(hash, (uint64_t)mica_commands_count(s->commands));
     hash = mix_number(hash, mica_slot_map_count(s->map));
+    hash = mix_number(hash, (uint64_t)mica_catalog_count(s->catalog));
     hash = mix_number(hash, mica_system_find(world, "probe").id);
     return mix_number(hash, mica_system_find(world, "late").id);
 }
@@ -180,6 +183,16 @@ static void fill_slots(sweep *s) {
     while (s->w.world->store.slots.used < s->w.world->store.slots.capacity) {
         mica_create(s->w.world);
     }
+}
+
+static void make_catalog(sweep *s) {
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    s->catalog = mica_catalog_create(&hooks);
+}
+
+static void fill_catalog(sweep *s) {
+    make_catalog(s);
+    mica_catalog_enter(s->catalog, &(mica_system_def){.name = "late", .run = probe, .user = s});
 }
 
 // A type that becomes known stays so.
@@ -609,6 +622,19 @@ static bool set_name(sweep *s) {
 static bool set_name_again(sweep *s) {
     return mica_set_name(s->w.world, s->owner, "another") == MICA_OK;
 }
+static bool catalog_create(sweep *s) {
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    mica_catalog *catalog = mica_catalog_create(&hooks);
+    mica_catalog_destroy(catalog);
+    return catalog != NULL;
+}
+static bool catalog_enter(sweep *s) {
+    return mica_catalog_enter(
+               s->catalog, &(mica_system_def){.name = "late", .run = probe, .user = s, .after = {"probe"}}) == MICA_OK;
+}
+static bool system_add_named(sweep *s) {
+    return mica_system_add_named(s->w.world, s->catalog, "late").id != 0;
+}
 static bool slot_map_create(sweep *s) {
     const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
     mica_slot_map *map = mica_slot_map_create(8, 8, &hooks);
@@ -680,6 +706,8 @@ typedef struct sweep_operation {
 } sweep_operation;
 
 static const sweep_operation operations[] = {
+    {"mica_catalog_create", catalog_create, NULL, false},
+    {"mica_catalog_enter", catalog_enter, make_catalog, false},
     {"mica_child_of_attach", child_of_attach, make_other, false},
     {"mica_commands_add", commands_add, NULL, false},
     {"mica_commands_apply", commands_apply, record_all_sorts, true},
@@ -756,6 +784,7 @@ static const sweep_operation operations[] = {
     {"mica_stage_add_after", stage_add_after, NULL, false},
     {"mica_stage_add_before", stage_add_before, NULL, false},
     {"mica_system_add", system_add, NULL, false},
+    {"mica_system_add_named", system_add_named, fill_catalog, false},
     {"mica_timer_system_add", timer_system_add, know_timers, false},
     {"mica_transform_resolve", transform_resolve, NULL, false},
     {"mica_transform_system_add", transform_system_add, NULL, false},
@@ -1010,6 +1039,13 @@ static bool a_map_is_used_up(sweep *s) {
     s->map = NULL;
     return found && removed && cleared;
 }
+static bool a_catalog_is_used_up(sweep *s) {
+    const mica_system_def *def = mica_catalog_find(s->catalog, "late");
+    const bool found = def != NULL && mica_catalog_count(s->catalog) == 1 && mica_catalog_at(s->catalog, 0) == def;
+    mica_catalog_destroy(s->catalog);
+    s->catalog = NULL;
+    return found;
+}
 static bool systems_answer(sweep *s) {
     mica_system_stats stats;
     return strcmp(mica_stage_name(s->w.world, MICA_UPDATE), "update") == 0 &&
@@ -1079,6 +1115,10 @@ static bool another_world_ends(sweep *s) {
 }
 
 static const sweep_operation needs_nothing[] = {
+    {"mica_catalog_at", a_catalog_is_used_up, fill_catalog, false},
+    {"mica_catalog_count", a_catalog_is_used_up, fill_catalog, false},
+    {"mica_catalog_destroy", a_catalog_is_used_up, fill_catalog, false},
+    {"mica_catalog_find", a_catalog_is_used_up, fill_catalog, false},
     {"mica_child_count", children_are_found, NULL, false},
     {"mica_commands_clear", a_buffer_is_cleared, apply_and_record_one, false},
     {"mica_commands_count", a_buffer_tells, apply_and_record_one, false},
