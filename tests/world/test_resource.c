@@ -282,6 +282,62 @@ static void a_change_takes_the_worlds_version(void **state) {
     assert_int_equal(mica_resource_version(f->world, score), first + 10);
 }
 
+// Later changes get a later version. The new one.
+static uint64_t go_on(const fixture *f) {
+    return ++f->world->store.version;
+}
+
+static void every_way_to_change_a_resource_takes_the_worlds_version(void **state) {
+    const fixture *f = *state;
+    const mica_component score = id_of(f, mica_type_of(Score));
+    uint64_t now = go_on(f);
+    assert_non_null(mica_ensure_resource(f->world, Score));
+    assert_int_equal(mica_resource_version(f->world, score), now);
+    now = go_on(f);
+    assert_non_null(mica_ensure_resource(f->world, Score)); // it is there, and handed out for writing
+    assert_int_equal(mica_resource_version(f->world, score), now);
+    now = go_on(f);
+    assert_non_null(mica_resource_get_write(f->world, score));
+    assert_int_equal(mica_resource_version(f->world, score), now);
+    now = go_on(f);
+    assert_int_equal(mica_remove_resource(f->world, Score), MICA_OK);
+    assert_int_equal(mica_resource_version(f->world, score), 0);
+    now = go_on(f);
+    assert_int_equal(mica_set_resource(f->world, Score, {0}), MICA_OK);
+    assert_int_equal(mica_resource_version(f->world, score), now);
+    assert_int_equal(mica_remove_resource(f->world, Score), MICA_OK);
+    Score own = {1};
+    for (int i = 0; i < 2; i++) { // the same pointer again counts as a change of what it points to
+        now = go_on(f);
+        assert_int_equal(mica_resource_set_pointer(f->world, score, &own), MICA_OK);
+        assert_int_equal(mica_resource_version(f->world, score), now);
+    }
+    now = go_on(f);
+    assert_ptr_equal(mica_resource_get_write(f->world, score), &own);
+    assert_int_equal(mica_resource_version(f->world, score), now);
+}
+
+static void what_is_refused_or_fails_leaves_the_version(void **state) {
+    fixture *f = *state;
+    const mica_component score = id_of(f, mica_type_of(Score));
+    const mica_component owned = id_of(f, mica_type_of(Owned));
+    assert_non_null(mica_ensure_resource(f->world, Score));
+    assert_non_null(mica_ensure_resource(f->world, Owned));
+    const uint64_t before = mica_world_version(f->world);
+    go_on(f);
+    Score own = {1};
+    assert_int_equal(mica_resource_set_pointer(f->world, score, &own), MICA_EXISTS);
+    assert_int_equal(mica_resource_set(f->world, score, NULL), MICA_INVALID);
+    assert_int_equal(mica_resource_version(f->world, score), before);
+    Owned value;
+    owned_hold(&value, 5, f->world);
+    test_allocator_fail_from(&f->allocator, 1);
+    assert_int_equal(mica_resource_set(f->world, owned, &value), MICA_OUT_OF_MEMORY);
+    assert_true(test_allocator_fail_stop(&f->allocator));
+    owned_drop(&value, f->world);
+    assert_int_equal(mica_resource_version(f->world, owned), before);
+}
+
 static void alignment_is_honoured(void **state) {
     const fixture *f = *state;
     static Wide value;
@@ -324,6 +380,8 @@ int main(void) {
         CASE(a_value_and_a_pointer_do_not_replace_each_other),
         CASE(refusals_name_what_is_wrong),
         CASE(a_change_takes_the_worlds_version),
+        CASE(every_way_to_change_a_resource_takes_the_worlds_version),
+        CASE(what_is_refused_or_fails_leaves_the_version),
         CASE(alignment_is_honoured),
         CASE(setting_is_no_structural_change),
         CASE(resources_outlive_the_clearing_of_entities),
