@@ -25,6 +25,7 @@ typedef struct mica_allocator {
     X(MICA_MEMORY_CHUNKS, "chunks")       \
     X(MICA_MEMORY_POOLS, "pools")         \
     X(MICA_MEMORY_QUERIES, "queries")     \
+    X(MICA_MEMORY_INDEXES, "indexes")     \
     X(MICA_MEMORY_COMMANDS, "commands")   \
     X(MICA_MEMORY_RESOURCES, "resources") \
     X(MICA_MEMORY_SYSTEMS, "systems")     \

@@ -23,6 +23,10 @@ typedef uint16_t mica_component;
 #define MICA_COMPONENT_MAX 65535u
 /// How many types one type can require directly.
 #define MICA_REQUIRED_MAX 8
+/// How many indexes one type can ask for.
+#define MICA_TYPE_INDEX_MAX 4
+/// Largest text in bytes that can be indexed.
+#define MICA_INDEXED_TEXT_MAX 256u
 
 struct mica_world;
 
@@ -81,6 +85,18 @@ typedef enum mica_layout {
 /// Most bytes in a page of a pool.
 #define MICA_PAGE_BYTE_SIZE_MAX (64u << 20)
 
+/// What an index can be asked; see index.h.
+typedef enum mica_index_kind {
+    MICA_HASH,   ///< who has a value
+    MICA_ORDERED ///< who has a value, or one of a range; who has the least and the greatest
+} mica_index_kind;
+
+/// An index that a type asks for: `{"hp", MICA_ORDERED}`.
+typedef struct mica_index_trait {
+    const char *field MICA_ZERO; ///< its name; of a field of a nested struct the path to it: `"place.x"`
+    mica_index_kind kind MICA_ZERO;
+} mica_index_trait;
+
 /// What a type can ask for beside its declaration. Zero is the default everywhere. What contradicts itself is refused
 /// when the type is registered; see `mica_schema_register`.
 typedef struct mica_traits {
@@ -92,6 +108,8 @@ typedef struct mica_traits {
     bool always_dirty MICA_ZERO;  ///< somebody writes values through addresses that the library does not see: they
                                   ///< count as changed all the time, and walks never hand out copies of them
     bool toggle MICA_ZERO;        ///< can be disabled on an entity without being removed
+    mica_index_trait indexes[MICA_TYPE_INDEX_MAX] MICA_ZERO; ///< fields by whose values entities are found (index.h);
+                                                             ///< ends at the first without a name
     struct mica_type *
         required[MICA_REQUIRED_MAX] MICA_ZERO; ///< types that come along when this one is added; ends at the first NULL
     mica_hooks hooks MICA_ZERO;

@@ -16,6 +16,7 @@
 
 #include "base/bitset.h"
 #include "store/fields.h"
+#include "store/index_key.h"
 #include "store/reflect.h"
 #include "store/refusal.h"
 #include "store/traits.h"
@@ -207,8 +208,17 @@ static bool check_text(mi_heap *heap, const mica_type *descriptor, mi_refusal *r
                               MI_TEXT(refusal->excerpts[0]));
         }
     }
+    if (right) {
+        right = mi_index_traits_check(descriptor, parsed == MI_PARSED ? &declaration : NULL, &fault, refusal);
+    }
     mi_declaration_free(&declaration, heap);
     return right;
+}
+
+// For a type without a text.
+static bool check_no_indexes(const mica_type *descriptor, mi_refusal *refusal) {
+    const mi_text_fault no_fault = {.reason = NULL};
+    return mi_index_traits_check(descriptor, NULL, &no_fault, refusal);
 }
 
 static bool has_text(const mica_type *descriptor) {
@@ -218,11 +228,12 @@ static bool has_text(const mica_type *descriptor) {
 static bool check_descriptor(mi_heap *heap, const mica_type *descriptor, mi_refusal *refusal) {
     switch (descriptor->kind) {
     case MICA_KIND_TAG:
-        return check_tag(descriptor, refusal) && mi_traits_check(descriptor, refusal);
+        return check_tag(descriptor, refusal) && mi_traits_check(descriptor, refusal) &&
+               check_no_indexes(descriptor, refusal);
     case MICA_KIND_STRUCT:
     case MICA_KIND_ENUM:
         return check_data(descriptor, refusal) && mi_traits_check(descriptor, refusal) &&
-               (!has_text(descriptor) || check_text(heap, descriptor, refusal));
+               (has_text(descriptor) ? check_text(heap, descriptor, refusal) : check_no_indexes(descriptor, refusal));
     }
     return mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" is of no known kind ({})", MI_TEXT(descriptor->name),
                      MI_INT(descriptor->kind));
@@ -368,7 +379,24 @@ static void free_type(mi_heap *heap, mi_type *type) {
     mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, type->fields);
     mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, type->name);
     MI_FREE(heap, MICA_MEMORY_SCHEMA, &type->closure);
+    for (int32_t i = 0; i < type->info.index_count; i++) {
+        mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, (char *)(uintptr_t)type->indexes[i].field);
+    }
     mi_heap_release(heap, MICA_MEMORY_SCHEMA, type, sizeof(*type), _Alignof(mi_type));
+}
+
+static bool copy_indexes(mi_heap *heap, mi_type *type, const mica_traits *traits) {
+    const uint32_t count = mi_index_traits_count(traits);
+    type->info.indexes = type->indexes;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *field = mi_heap_copy_text(heap, MICA_MEMORY_SCHEMA, traits->indexes[i].field);
+        if (field == NULL) {
+            return false;
+        }
+        type->indexes[i] = (mica_index_trait){field, traits->indexes[i].kind};
+        type->info.index_count++;
+    }
+    return true;
 }
 
 static mi_type *make_type(mi_heap *heap, const mica_type *descriptor) {
@@ -406,6 +434,10 @@ static mi_type *make_type(mi_heap *heap, const mica_type *descriptor) {
                                        .page_size = traits->page_size,
                                        .name = type->name,
                                        .hooks = *hooks};
+    if (!copy_indexes(heap, type, traits)) {
+        free_type(heap, type);
+        return NULL;
+    }
     return type;
 }
 

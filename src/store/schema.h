@@ -41,7 +41,8 @@ typedef struct mi_type {
     char *name;
     MI_ARRAY(mica_component) closure; // what info.required points to
     mica_component required[MICA_REQUIRED_MAX];
-    uint32_t required_count; // direct ones
+    uint32_t required_count;                       // direct ones
+    mica_index_trait indexes[MICA_TYPE_INDEX_MAX]; // what info.indexes points to
 
     // Written under the schema's lock after publication.
     char *fields;            // the text; NULL: none yet

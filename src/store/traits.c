@@ -150,6 +150,17 @@ bool mi_traits_check(const mica_type *type, mi_refusal *refusal) {
     return type->traits.storage == MICA_POOL ? check_in_pool(type, refusal) : check_in_table(type, refusal);
 }
 
+static bool has_same_indexes(const mica_component_info *known, const mica_traits *declared) {
+    for (int32_t i = 0; i < known->index_count; i++) {
+        const mica_index_trait *index = &declared->indexes[i];
+        if (index->field == NULL || strcmp(index->field, known->indexes[i].field) != 0 ||
+            index->kind != known->indexes[i].kind) {
+            return false;
+        }
+    }
+    return known->index_count == MICA_TYPE_INDEX_MAX || declared->indexes[known->index_count].field == NULL;
+}
+
 const char *mi_traits_difference(const mica_component_info *known, const mica_traits *declared) {
     return known->transient != declared->transient         ? "transient"
            : known->storage != declared->storage           ? "storage"
@@ -158,5 +169,6 @@ const char *mi_traits_difference(const mica_component_info *known, const mica_tr
            : known->page_size != declared->page_size       ? "page_size"
            : known->always_dirty != declared->always_dirty ? "always_dirty"
            : known->toggle != declared->toggle             ? "toggle"
+           : !has_same_indexes(known, declared)            ? "indexes"
                                                            : NULL;
 }
