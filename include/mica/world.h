@@ -32,6 +32,7 @@ typedef struct mica_world_def {
     uint32_t entity_capacity;   ///< entities to make room for at once
     double fixed_delta_seconds; ///< length of a tick of `mica_world_advance`; 0: 1/60
     int32_t advance_tick_limit; ///< most ticks of one `mica_world_advance`; 0: 8
+    int32_t reaction_limit;     ///< longest chain of observers that cause each other's calls (observer.h); 0: 32
 } mica_world_def;
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
@@ -88,6 +89,8 @@ typedef struct mica_world_stats {
     uint64_t tombstone_count; ///< of stable pools
     int32_t query_count;
     uint64_t command_skipped_count; ///< commands skipped since the world was made
+    int32_t observer_count;
+    uint64_t reaction_dropped_count; ///< times that what observers had recorded was dropped, since the world was made
 } mica_world_stats;
 
 /// Counts of a world. O(tables + pools); O(slots) besides if there are both pools and entities without a row.

@@ -59,7 +59,16 @@ mica_result mi_systems_check_idle(const mi_systems *systems, const char *call) {
     return mi_world_check_structure(world, call);
 }
 
+// What observers recorded was dropped since the count was taken, and the error that says why is the last one.
+static void fail_dropped(const mi_systems *systems, const mi_system *system, mica_stage stage, uint64_t dropped_count,
+                         mi_failure *failure) {
+    if (systems->world->signals.dropped_count != dropped_count) {
+        fail(failure, system, stage, mica_last_result(), mica_last_error());
+    }
+}
+
 static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
+    const uint64_t dropped_count = systems->world->signals.dropped_count;
     if (!system->started) {
         mi_system_call(system, MI_CALL_START, run);
         if (run->failure->code != MICA_OK) {
@@ -74,6 +83,7 @@ static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
     system->last_nanoseconds = mi_os_nanoseconds() - begin;
     system->total_nanoseconds += system->last_nanoseconds;
     system->run_count++;
+    fail_dropped(systems, system, run->stage, dropped_count, run->failure);
 }
 
 // Applies what the systems of the plan's steps from `first` up to `end` recorded.
@@ -84,7 +94,9 @@ static void apply_commands(mi_systems *systems, uint32_t first, uint32_t end, mi
         if (mica_commands_count(system->commands) == 0) {
             continue;
         }
+        const uint64_t dropped_count = systems->world->signals.dropped_count;
         const mica_result result = mi_commands_apply(system->commands, "mica_world_step");
+        fail_dropped(systems, system, step->stage, dropped_count, failure);
         if (result != MICA_OK) {
             char text[128];
             snprintf(text, sizeof(text), "its commands could not be applied: %s", mica_result_text(result));

@@ -9,6 +9,7 @@
 
 #include "scene/transfer.h"
 #include "world/commands.h"
+#include "world/notice.h"
 
 static const char extension_key;
 
@@ -31,6 +32,24 @@ static mi_table *table_of(const mi_store *store, mica_entity entity) {
     return mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity)));
 }
 
+// What is to be told of a child whose ChildOf has come, gone or changed, when its record says the same.
+typedef struct link_notice {
+    bool is_told; // somebody may have to be told
+    bool is_set;  // ChildOf was there and has another value
+    mica_child_of value;
+    mi_change change;
+    mi_notice notice;
+} link_notice;
+
+static void tell_linked(mica_world *world, const mi_hierarchy *hierarchy, mica_entity child,
+                        const link_notice *linked) {
+    if (linked->is_told && linked->is_set) {
+        mi_tell_set(world, child, hierarchy->child_of);
+    } else if (linked->is_told) {
+        mi_tell_after(world, &linked->notice);
+    }
+}
+
 static mica_child_of *value_of(const mica_world *world, const mi_hierarchy *hierarchy, uint32_t index, void **column) {
     return (mica_child_of *)mi_hierarchy_value(world, index, hierarchy->child_of, sizeof(mica_child_of), column);
 }
@@ -49,12 +68,14 @@ static bool is_orphan(const mica_world *world, const mi_hierarchy *hierarchy, ui
     return (node == NULL || node->parent == 0) && value_of(world, hierarchy, index, &column) != NULL;
 }
 
-// Gives the entity ChildOf with this value, or replaces the value.
+// Gives the entity ChildOf with this value, or replaces the value. The caller tells of it.
 static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_entity parent,
-                             const char *call) {
+                             link_notice *linked, const char *call) {
     const uint32_t index = mica_entity_index(child);
     mi_table *from = table_of(&world->store, child);
-    if (mi_table_has(from, hierarchy->child_of)) {
+    linked->is_told = mi_world_tells(world, child);
+    linked->is_set = mi_table_has(from, hierarchy->child_of);
+    if (linked->is_set) {
         hierarchy->orphan_count -= is_orphan(world, hierarchy, index);
         write_parent(world, hierarchy, index, parent);
         return MICA_OK;
@@ -63,32 +84,56 @@ static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_en
     if (to == NULL) {
         return mi_world_fail_store(world, call);
     }
-    const mica_child_of value = {.parent = parent};
-    const mi_change change = {.component = hierarchy->child_of, .value = &value};
-    return mi_world_change(world, child, to, &change, 1, call);
+    linked->value = (mica_child_of){.parent = parent};
+    linked->change = (mi_change){.component = hierarchy->child_of, .value = &linked->value};
+    linked->notice = mi_world_notice(world, child, to, &linked->change, 1);
+    return mi_world_change_quietly(world, child, to, &linked->change, 1, linked->is_told ? &linked->notice : NULL,
+                                   call);
 }
 
-static mica_result take_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, const char *call) {
+// Brings the entity to a table that is its own without ChildOf. The caller tells of what that makes it come to match.
+static mica_result move_without(mica_world *world, mica_entity child, mi_table *to, link_notice *linked,
+                                const char *call) {
+    linked->is_told = mi_world_tells(world, child);
+    linked->is_set = false;
+    linked->notice = mi_world_notice(world, child, to, NULL, 0);
+    return mi_world_change_quietly(world, child, to, NULL, 0, linked->is_told ? &linked->notice : NULL, call);
+}
+
+static mica_result take_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, link_notice *linked,
+                              const char *call) {
     mi_table *to = mi_store_table_without(&world->store, table_of(&world->store, child), hierarchy->child_of);
     if (to == NULL) {
         return mi_world_fail_store(world, call);
     }
     const bool orphan = is_orphan(world, hierarchy, mica_entity_index(child));
-    const mica_result result = mi_world_change(world, child, to, NULL, 0, call);
+    const mica_result result = move_without(world, child, to, linked, call);
     hierarchy->orphan_count -= result == MICA_OK && orphan;
     return result;
 }
 
-// As take_value for an entity that has a parent, without memory if need be: then it becomes an orphan. Sets no error.
-static void give_up_value(mica_world *world, mi_hierarchy *hierarchy, uint32_t index, const char *call) {
+static uint32_t parent_index(const mi_hierarchy *hierarchy, uint32_t index) {
+    const mi_node *node = mi_nodes_find(&hierarchy->nodes, index);
+    return node == NULL ? 0 : node->parent;
+}
+
+// Takes ChildOf from an entity that has a parent, and the parent from its record; without memory if need be: then it
+// becomes an orphan. Sets no error.
+static void give_up_parent(mica_world *world, mi_hierarchy *hierarchy, uint32_t index, const char *call) {
     mi_store *store = &world->store;
     const mica_entity child = mi_slots_handle(&store->slots, index);
     mi_table *to = mi_store_table_without(store, table_of(store, child), hierarchy->child_of);
     const bool has_room = to != NULL && (to == mi_store_root(store) || mi_store_open_rows(store, to, 1));
-    if (!has_room || mi_world_change(world, child, to, NULL, 0, call) != MICA_OK) {
+    link_notice linked = {.is_told = mi_world_tells(world, child), .is_set = true};
+    if (!has_room || move_without(world, child, to, &linked, call) != MICA_OK) {
         write_parent(world, hierarchy, index, MICA_NULL);
         hierarchy->orphan_count++;
+        linked.is_set = true;
     }
+    if (parent_index(hierarchy, index) != 0) {
+        mi_nodes_link(&hierarchy->nodes, index, 0);
+    }
+    tell_linked(world, hierarchy, child, &linked);
 }
 
 // Linking
@@ -145,11 +190,6 @@ static mi_rebase rebase_between(const mica_world *world, const mi_hierarchy *hie
     return mi_rebase_make(&by);
 }
 
-static uint32_t parent_index(const mi_hierarchy *hierarchy, uint32_t index) {
-    const mi_node *node = mi_nodes_find(&hierarchy->nodes, index);
-    return node == NULL ? 0 : node->parent;
-}
-
 static mica_result unlink_child(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_pose pose,
                                 const char *call) {
     const uint32_t index = mica_entity_index(child);
@@ -158,15 +198,19 @@ static mica_result unlink_child(mica_world *world, mi_hierarchy *hierarchy, mica
         return MICA_OK;
     }
     const uint32_t parent = parent_index(hierarchy, index);
-    const mica_result result = take_value(world, hierarchy, child, call);
-    if (result != MICA_OK || parent == 0) {
+    link_notice linked;
+    const mica_result result = take_value(world, hierarchy, child, &linked, call);
+    if (result != MICA_OK) {
         return result;
     }
-    if (pose == MICA_POSE_WORLD) {
-        const mi_rebase rebase = rebase_between(world, hierarchy, child, parent, 0);
-        mi_transform_rebase(world, hierarchy, index, &rebase);
+    if (parent != 0) {
+        if (pose == MICA_POSE_WORLD) {
+            const mi_rebase rebase = rebase_between(world, hierarchy, child, parent, 0);
+            mi_transform_rebase(world, hierarchy, index, &rebase);
+        }
+        mi_nodes_link(&hierarchy->nodes, index, 0);
     }
-    mi_nodes_link(&hierarchy->nodes, index, 0);
+    tell_linked(world, hierarchy, child, &linked);
     return MICA_OK;
 }
 
@@ -190,7 +234,8 @@ static mica_result link_child(mica_world *world, mi_hierarchy *hierarchy, mica_e
         !mi_nodes_reserve(&hierarchy->nodes, &world->heap, above)) {
         return fail_nodes(world, call);
     }
-    result = put_value(world, hierarchy, child, parent, call);
+    link_notice linked;
+    result = put_value(world, hierarchy, child, parent, &linked, call);
     if (result != MICA_OK) {
         return result;
     }
@@ -199,6 +244,7 @@ static mica_result link_child(mica_world *world, mi_hierarchy *hierarchy, mica_e
         mi_transform_rebase(world, hierarchy, index, &rebase);
     }
     mi_nodes_link(&hierarchy->nodes, index, above);
+    tell_linked(world, hierarchy, child, &linked);
     return MICA_OK;
 }
 
@@ -230,6 +276,15 @@ static mica_result relation_unlink(mica_world *world, mica_entity entity, uint32
     return set_parent(world, mi_hierarchy_find(world), entity, MICA_NULL, flags, call);
 }
 
+// Tells of the children from `first` to `last` that they have another parent.
+static void tell_lifted(mica_world *world, const mi_hierarchy *hierarchy, uint32_t first, uint32_t last) {
+    uint32_t child = first;
+    while (child != 0 && world->signals.is_watched) {
+        mi_world_tell_set(world, mi_slots_handle(&world->store.slots, child), hierarchy->child_of);
+        child = child == last ? 0 : mi_nodes_at(&hierarchy->nodes, child)->next;
+    }
+}
+
 static void relation_release(mica_world *world, mica_entity entity) {
     mi_hierarchy *hierarchy = mi_hierarchy_find(world);
     const uint32_t index = mica_entity_index(entity);
@@ -238,21 +293,62 @@ static void relation_release(mica_world *world, mica_entity entity) {
     if (node == NULL || (node->parent == 0 && node->child_count == 0)) {
         return;
     }
-    if (node->child_count > 0) {
+    const uint32_t parent = node->parent;
+    const uint32_t first = node->first_child;
+    const uint32_t last = node->last_child;
+    if (first != 0) {
         const mi_matrix own = mi_transform_own(world, index);
         const mi_rebase rebase = mi_rebase_make(&own);
-        const uint32_t parent = node->parent;
         const mica_entity handle = parent == 0 ? MICA_NULL : mi_slots_handle(&world->store.slots, parent);
-        for (uint32_t child = node->first_child; child != 0; child = mi_nodes_at(&hierarchy->nodes, child)->next) {
+        for (uint32_t child = first; child != 0;) {
+            const uint32_t next = mi_nodes_at(&hierarchy->nodes, child)->next;
             mi_transform_rebase(world, hierarchy, child, &rebase);
             if (parent == 0) {
-                give_up_value(world, hierarchy, child, "mica_entity_destroy");
+                give_up_parent(world, hierarchy, child, "mica_entity_destroy");
             } else {
                 write_parent(world, hierarchy, child, handle);
             }
+            child = next;
         }
     }
-    mi_nodes_lift_children(&hierarchy->nodes, index);
+    if (parent != 0) {
+        mi_nodes_lift_children(&hierarchy->nodes, index);
+        tell_lifted(world, hierarchy, first, last);
+    }
+}
+
+// Calls `visit` for a leaf that comes before all others, then for what follows it in the order of being left.
+static void visit_tree(mica_world *world, mica_entity entity, void (*visit)(mica_world *world, mica_entity entity)) {
+    const mi_nodes *nodes = &mi_hierarchy_find(world)->nodes;
+    const uint32_t root = mica_entity_index(entity);
+    const mi_node *node = mi_nodes_find(nodes, root);
+    if (node == NULL || node->child_count == 0) {
+        if (node == NULL || node->parent == 0) {
+            visit(world, entity);
+        }
+        return;
+    }
+    if (node->parent != 0) {
+        return;
+    }
+    uint32_t at = node->first_child;
+    while (at != root) {
+        node = mi_nodes_at(nodes, at);
+        while (node->child_count > 0) {
+            at = node->first_child;
+            node = mi_nodes_at(nodes, at);
+        }
+        while (at != root && node->next == 0) { // the last of its list: its parent is left next
+            visit(world, mi_slots_handle(&world->store.slots, at));
+            at = node->parent;
+            node = mi_nodes_at(nodes, at);
+        }
+        if (at != root) {
+            visit(world, mi_slots_handle(&world->store.slots, at));
+            at = node->next;
+        }
+    }
+    visit(world, entity);
 }
 
 // Always takes the first leaf below `entity`, so that every list is used up from its front.
@@ -343,6 +439,7 @@ bool mica_child_of_attach(mica_world *world) {
                                   .unlink = relation_unlink,
                                   .release = relation_release,
                                   .destroy_subtree = relation_destroy_subtree,
+                                  .visit_tree = visit_tree,
                                   .clear = relation_clear};
     return hierarchy->child_of != 0 && mi_world_add_relation(world, &relation);
 }
@@ -367,7 +464,12 @@ mica_result mica_entity_set_parent(mica_world *world, mica_entity child, mica_en
         return result;
     }
     mi_hierarchy *hierarchy = ensure(world, call);
-    return hierarchy == NULL ? mica_last_result() : set_parent(world, hierarchy, child, parent, (uint32_t)pose, call);
+    if (hierarchy == NULL) {
+        return mica_last_result();
+    }
+    result = set_parent(world, hierarchy, child, parent, (uint32_t)pose, call);
+    mi_world_finish(world, call);
+    return result;
 }
 
 mica_result mica_commands_set_parent(mica_commands *commands, mica_entity child, mica_entity parent, mica_pose pose) {
@@ -398,10 +500,12 @@ mica_result mica_entity_destroy_subtree(mica_world *world, mica_entity root) {
         return result;
     }
     if (mi_hierarchy_find(world) != NULL) {
-        return relation_destroy_subtree(world, root, call);
+        result = relation_destroy_subtree(world, root, call);
+    } else {
+        mi_world_unmake(world, root);
     }
-    mi_world_unmake(world, root);
-    return MICA_OK;
+    mi_world_finish(world, call);
+    return result;
 }
 
 mica_result mica_commands_destroy_subtree(mica_commands *commands, mica_entity root) {
@@ -563,7 +667,9 @@ static mica_result open_rows(const link_batch *batch) {
     for (uint32_t id = 1; opened && id < batch->moves.count; id++) {
         table_moves *moves = &batch->moves.data[id];
         opened = moves->arriving == 0 || mi_store_open_rows(store, store->tables.data[id], moves->arriving);
-        moves->leave_in_runs = moves->leaving > 0 && moves->leaving >= store->tables.data[id]->row_count / 4;
+        // Whoever is told of children is told of one after the other.
+        moves->leave_in_runs = !batch->world->signals.is_watched && moves->leaving > 0 &&
+                               moves->leaving >= store->tables.data[id]->row_count / 4;
     }
     return opened ? MICA_OK : mi_world_fail_store(batch->world, batch->call);
 }
@@ -586,8 +692,9 @@ _Static_assert(sizeof(mica_child_of) == sizeof(mica_entity), "an array of parent
 
 // Gives child number i its new value, if it has another parent from now on, and those after it that can be moved along
 // with it. Returns how many.
-static uint32_t put_values(const link_batch *batch, uint32_t i) {
+static uint32_t put_values(const link_batch *batch, uint32_t i, link_notice *linked) {
     mica_world *world = batch->world;
+    linked->is_told = false;
     const mica_entity child = batch->children[i];
     const mica_entity parent = batch->parents[i];
     if (batch->walks[i] != 0 && batch->moves.data[table_of(&world->store, child)->id].leave_in_runs) {
@@ -595,7 +702,7 @@ static uint32_t put_values(const link_batch *batch, uint32_t i) {
     }
     if (!mica_entity_is_null(parent) &&
         mica_entity_index(parent) != parent_index(batch->hierarchy, mica_entity_index(child))) {
-        const mica_result result = put_value(world, batch->hierarchy, child, parent, batch->call);
+        const mica_result result = put_value(world, batch->hierarchy, child, parent, linked, batch->call);
         MI_ASSERT(result == MICA_OK);
         (void)result;
     }
@@ -621,7 +728,8 @@ static void apply_batch(const link_batch *batch) {
     mi_nodes *nodes = &batch->hierarchy->nodes;
     bool any_freed = false;
     for (uint32_t i = 0; i < batch->count;) {
-        for (const uint32_t end = i + put_values(batch, i); i < end; i++) {
+        link_notice linked;
+        for (const uint32_t end = i + put_values(batch, i, &linked); i < end; i++) {
             const uint32_t index = mica_entity_index(batch->children[i]);
             const uint32_t parent = mica_entity_index(batch->parents[i]);
             const uint32_t old_parent = mi_nodes_at(nodes, index)->parent;
@@ -630,13 +738,14 @@ static void apply_batch(const link_batch *batch) {
             any_freed = any_freed || is_freed;
             if (parent != old_parent) {
                 mi_nodes_link(nodes, index, parent);
+                tell_linked(batch->world, batch->hierarchy, batch->children[i], &linked);
             }
         }
     }
     close_moves(batch);
     for (uint32_t i = 0; any_freed && i < batch->count; i++) {
         if (batch->walks[i] != 0) {
-            give_up_value(batch->world, batch->hierarchy, mica_entity_index(batch->children[i]), batch->call);
+            give_up_parent(batch->world, batch->hierarchy, mica_entity_index(batch->children[i]), batch->call);
         }
     }
 }
@@ -685,7 +794,12 @@ mica_result mica_entity_set_parent_many(mica_world *world, const mica_entity *ch
         return result;
     }
     batch.hierarchy = ensure(world, call);
-    return batch.hierarchy == NULL ? mica_last_result() : link_many(&batch);
+    if (batch.hierarchy == NULL) {
+        return mica_last_result();
+    }
+    result = link_many(&batch);
+    mi_world_finish(world, call);
+    return result;
 }
 
 // Reading

@@ -94,6 +94,14 @@ bool mi_store_set_toggled(mi_store *store, mica_entity entity, mica_component co
     return true;
 }
 
+bool mi_store_open_mark(mi_store *store, mica_entity entity, mica_component component, bool kills) {
+    const uint32_t index = mica_entity_index(entity);
+    if (component == 0) {
+        return open_marks(store, kills ? &store->killed : &store->disabled, index);
+    }
+    return open_component(store, component) && open_marks(store, &store->toggled.data[component], index);
+}
+
 void mi_store_drop_toggle(mi_store *store, mica_entity entity, mica_component component) {
     if (component < store->toggled.count) {
         put_toggle(store, component, mica_entity_index(entity), false);

@@ -19,6 +19,9 @@ static inline const mi_marks *mi_store_toggled(const mi_store *store, mica_compo
                : NULL;
 }
 
+// Makes sure of the memory that disabling an entity, a component of it (0: none), or killing it takes; false: out of
+// memory (store->failure).
+bool mi_store_open_mark(mi_store *store, mica_entity entity, mica_component component, bool kills);
 // Marks a living entity, or takes the mark away; false: out of memory (store->failure), and nothing has changed.
 bool mi_store_set_disabled(mi_store *store, mica_entity entity, bool disabled);
 bool mi_store_set_killed(mi_store *store, mica_entity entity, bool killed);

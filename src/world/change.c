@@ -4,9 +4,11 @@
 // A change to another table is made in this order, so that a failure leaves nothing behind:
 //   1. a row is opened in the new table;
 //   2. what can fail is done in the open row: constructors and copies; a failure destructs what was made and leaves;
-//   3. what cannot fail follows: values that are moved in, plain copies, the old row's values;
-//   4. the new row is published, what stays behind in the old row is destructed, and its hole is closed.
-#include "world/world.h"
+//   3. those who want to know are told of what is about to go;
+//   4. what cannot fail follows: values that are moved in, plain copies, the old row's values;
+//   5. the new row is published, what stays behind in the old row is destructed, and its hole is closed;
+//   6. those who want to know are told of what has come.
+#include "world/notice.h"
 
 #include "store/visibility.h"
 
@@ -164,9 +166,9 @@ static void fill_plain(const row_fill *fill, uint8_t *base, uint32_t row, uint8_
 }
 
 // Opens a row of the new table and makes its values; MICA_OK and its location, or nothing is left of it. The row is not
-// published yet.
-static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t old_row, uint32_t *location,
-                            const char *call) {
+// published yet. `notice` says what is told before the old row is touched; NULL: nothing.
+static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t old_row, const mi_notice *notice,
+                            uint32_t *location, const char *call) {
     mi_store *store = &fill->world->store;
     mi_table *to = fill->to;
     if (!mi_store_open_row(store, to)) {
@@ -175,12 +177,16 @@ static mica_result fill_row(const row_fill *fill, uint8_t *old_base, uint32_t ol
     const uint32_t place = mi_store_location(to, to->row_count);
     uint8_t *base = mi_store_base(store, place);
     *location = place;
-    if (MICA_LIKELY(to->is_plain && fill->from->is_plain)) {
+    const bool is_plain = MICA_LIKELY(to->is_plain && fill->from->is_plain);
+    if (!is_plain && (to->can_fail || !fill->from->moves_bytes) && !fill_first(*fill, base, mi_row_of(place))) {
+        return mi_world_fail_hook(fill->world, call);
+    }
+    if (MICA_UNLIKELY(notice != NULL)) {
+        mi_tell_before(fill->world, notice);
+    }
+    if (is_plain) {
         fill_plain(fill, base, mi_row_of(place), old_base, old_row);
         return MICA_OK;
-    }
-    if ((to->can_fail || !fill->from->moves_bytes) && !fill_first(*fill, base, mi_row_of(place))) {
-        return mi_world_fail_hook(fill->world, call);
     }
     fill_rest(*fill, base, mi_row_of(place), old_base, old_row);
     return MICA_OK;
@@ -252,22 +258,28 @@ static mica_result change_in_place(mica_world *world, uint32_t location, const m
     return MICA_OK;
 }
 
-mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
-                            uint32_t count, const char *call) {
+mica_result mi_world_change_quietly(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
+                                    uint32_t count, const mi_notice *notice, const char *call) {
     mi_store *store = &world->store;
     const uint32_t index = mica_entity_index(entity);
     const uint32_t location = mi_slots_location(&store->slots, index);
     mi_table *from = mi_store_table_at(store, location);
     if (from == to) {
+        if (MICA_UNLIKELY(notice != NULL && notice->element_count > 0)) {
+            mi_tell_before(world, notice); // what values of the table are replaced by is moved in, if there are any
+        }
         return change_in_place(world, location, to, changes, count, call);
     }
     const row_fill fill = {.world = world, .from = from, .to = to, .changes = changes, .count = count};
     uint8_t *old_base = location == 0 ? NULL : mi_store_base(store, location);
     if (to == mi_store_root(store)) {
+        if (MICA_UNLIKELY(notice != NULL)) {
+            mi_tell_before(world, notice);
+        }
         mi_slots_move(&store->slots, index, 0);
     } else {
         uint32_t place = 0;
-        const mica_result result = fill_row(&fill, old_base, mi_row_of(location), &place, call);
+        const mica_result result = fill_row(&fill, old_base, mi_row_of(location), notice, &place, call);
         if (result != MICA_OK) {
             return result;
         }
@@ -293,6 +305,33 @@ mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to,
     return MICA_OK;
 }
 
+mi_notice mi_world_notice(const mica_world *world, mica_entity entity, const mi_table *to, const mi_change *changes,
+                          uint32_t count) {
+    const mi_store *store = &world->store;
+    return (mi_notice){.entity = entity,
+                       .from = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity))),
+                       .to = to,
+                       .changes = changes,
+                       .change_count = count};
+}
+
+// As mi_world_change where somebody may have to be told.
+MI_APART static mica_result change_and_tell(mica_world *world, mica_entity entity, mi_table *to,
+                                            const mi_change *changes, uint32_t count, const char *call) {
+    const mi_notice notice = mi_world_notice(world, entity, to, changes, count);
+    const mica_result result = mi_world_change_quietly(world, entity, to, changes, count, &notice, call);
+    if (result == MICA_OK) {
+        mi_tell_after(world, &notice);
+    }
+    return result;
+}
+
+mica_result mi_world_change(mica_world *world, mica_entity entity, mi_table *to, const mi_change *changes,
+                            uint32_t count, const char *call) {
+    return mi_world_tells(world, entity) ? change_and_tell(world, entity, to, changes, count, call)
+                                         : mi_world_change_quietly(world, entity, to, changes, count, NULL, call);
+}
+
 bool mi_world_have_slot(mica_world *world, const char *call) {
     mi_store *store = &world->store;
     if (MICA_LIKELY(mi_slots_have_room(&store->slots))) {
@@ -307,8 +346,8 @@ bool mi_world_have_slot(mica_world *world, const char *call) {
     return true;
 }
 
-mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
-                          const char *call) {
+mica_entity mi_world_make_quietly(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
+                                  const char *call) {
     mi_store *store = &world->store;
     if (!mi_world_have_slot(world, call)) {
         return MICA_NULL;
@@ -319,7 +358,7 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
     const row_fill fill = {
         .world = world, .from = mi_store_root(store), .to = table, .changes = changes, .count = count};
     uint32_t place = 0;
-    if (fill_row(&fill, NULL, 0, &place, call) != MICA_OK) {
+    if (fill_row(&fill, NULL, 0, NULL, &place, call) != MICA_OK) {
         return MICA_NULL;
     }
     const mica_entity entity = mi_slots_take(&store->slots, place);
@@ -328,9 +367,22 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
     return entity;
 }
 
+mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
+                          const char *call) {
+    const mica_entity entity = mi_world_make_quietly(world, table, changes, count, call);
+    if (!mica_entity_is_null(entity) && mi_world_tells_made(world, entity)) {
+        mi_tell_after(world, &(mi_notice){.entity = entity, .to = table, .changes = changes, .change_count = count});
+    }
+    return entity;
+}
+
 // Takes an entity's links, marks, elements and row away.
 static void strip(mica_world *world, mica_entity entity) {
     mi_store *store = &world->store;
+    if (mi_world_tells(world, entity)) {
+        const mi_notice notice = mi_world_notice(world, entity, NULL, NULL, 0);
+        mi_tell_before(world, &notice);
+    }
     for (uint32_t i = 0; i < world->relations.count; i++) {
         world->relations.data[i].release(world, entity);
     }
@@ -356,6 +408,8 @@ void mi_world_unmake(mica_world *world, mica_entity entity) {
 }
 
 void mi_world_take_back(mica_world *world, mica_entity entity) {
+    world->signals.silent = entity;
     strip(world, entity);
+    world->signals.silent = MICA_NULL;
     mi_slots_put_back(&world->store.slots, mica_entity_index(entity));
 }

@@ -95,6 +95,7 @@ struct mica_commands {
     mica_world *world;
     bool is_lent;
     bool is_applying;
+    uint32_t at;     // while it is applied: the command, or the first of the group, that is being applied
     bool round_over; // everything was applied or dropped: placeholders can be resolved, no longer recorded
     MI_ARRAY(mi_command) commands;
     // What stands behind the placeholders of this round; null where the making was skipped. The placeholders carry

@@ -9,6 +9,7 @@
 #include "world/command_buffer.h"
 
 #include "base/assert.h"
+#include "world/notice.h"
 #include "world/visibility.h"
 
 // Whether applying has to stop at a command that ended like this.
@@ -171,11 +172,33 @@ static mica_result apply_enable(mica_commands *commands, const mi_command *comma
                : mi_world_enable_component(world, entity, command->component, command->enabled, call);
 }
 
+// What a spawn gives values to, in the buffer's memory: values that are moved in are no longer known afterwards. NULL:
+// out of memory.
+static mica_value *list_given(mica_commands *commands, const mi_command *spawn, const char *call) {
+    const size_t size = spawn->count * sizeof(mica_value);
+    mica_value *given = mi_commands_take_memory(commands, size, _Alignof(mica_value));
+    if (given == NULL) {
+        mi_fail_memory(&commands->world->log, call, size);
+        return NULL;
+    }
+    const mi_recorded_value *list = spawn->data;
+    for (uint32_t i = 0; i < spawn->count; i++) {
+        given[i] = (mica_value){.component = list[i].component, .value = list[i].value};
+    }
+    return given;
+}
+
 // A spawn with relations: the entity is linked while it is empty, since linking can be refused and leaves the recorded
 // value where it is; only then do its other values move in.
 static mica_result apply_spawn_linked(mica_commands *commands, uint32_t at, const char *call) {
+    mica_value *given = list_given(commands, &commands->commands.data[at], call);
+    if (given == NULL) {
+        return MICA_OUT_OF_MEMORY;
+    }
+    mi_world_hold_made(commands->world);
     mica_result result = make_next(commands, call);
     if (result != MICA_OK) {
+        mi_world_release_made(commands->world, MICA_NULL, NULL, 0);
         return result;
     }
     const mi_command *command = &commands->commands.data[at];
@@ -196,6 +219,7 @@ static mica_result apply_spawn_linked(mica_commands *commands, uint32_t at, cons
             settle_placeholder(commands, MICA_NULL);
         }
     }
+    mi_world_release_made(commands->world, result == MICA_OK ? entity : MICA_NULL, given, command->count);
     return result;
 }
 
@@ -281,6 +305,7 @@ mica_result mi_commands_apply(mica_commands *commands, const char *call) {
     uint32_t at = 0;
     while (result == MICA_OK && at < commands->commands.count) {
         const uint32_t end = fold_end(commands, at);
+        commands->at = at;
         result = end > at ? mi_fold_apply(commands, at, end, call) : apply_alone(commands, at, call);
         at = end > at ? end : at + 1;
     }
@@ -290,6 +315,7 @@ mica_result mi_commands_apply(mica_commands *commands, const char *call) {
     } else {
         keep_waiting(commands);
     }
+    mi_world_finish(commands->world, call);
     return result;
 }
 

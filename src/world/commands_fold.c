@@ -15,6 +15,7 @@
 // `places` is all zero between groups. A component that lives in a pool and that the group has changed so far has an
 // entry in `pending`, which says whether it is there; of one that lives in tables, the table says so.
 #include "world/command_buffer.h"
+#include "world/notice.h"
 
 #include "store/fetch.h"
 #include "store/visibility.h"
@@ -419,10 +420,18 @@ static bool construct_replacements(mica_commands *commands, bool stays) {
 // What was removed and is there again is a new component: nobody has disabled it.
 static void end_toggles(const group_play *play, mica_entity entity) {
     const mi_fold *fold = &play->commands->fold;
+    mica_world *world = play->commands->world;
     for (uint32_t i = 0; i < fold->pending.count; i++) {
-        if (fold->pending.data[i].ends_toggle) {
-            mi_store_forget_toggle(&play->commands->world->store, entity, fold->pending.data[i].component);
+        const mica_component component = fold->pending.data[i].component;
+        const mi_marks *toggled = mi_store_toggled(&world->store, component);
+        if (!fold->pending.data[i].ends_toggle || toggled == NULL ||
+            !mi_marks_has(toggled, mica_entity_index(entity))) {
+            continue;
         }
+        const mi_marking marking = {.entity = entity, .component = component, .hides = false};
+        mi_world_tell_before_marking(world, &marking);
+        mi_store_forget_toggle(&world->store, entity, component);
+        mi_world_tell_after_marking(world, &marking);
     }
 }
 
@@ -581,11 +590,12 @@ static mica_result change_element(mica_commands *commands, const mi_command *com
         return MICA_EXISTS;
     }
     if (command->kind == MI_COMMAND_REMOVE) {
-        mi_store_remove_element(&world->store, pool, entity);
+        mi_world_take_element(world, pool, entity);
         return MICA_OK;
     }
     mi_world_replace_value(world, step->type, mi_pool_value(pool, position), command->data, true);
     mi_pool_mark(pool, position, world->store.version);
+    mi_world_tell_set(world, entity, step->type->info.id);
     return MICA_OK;
 }
 
@@ -662,6 +672,7 @@ mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end,
             fetch_ahead(store, list, at, count);
         }
         if (list[at].kind != MI_COMMAND_DONE) { // else it was done with its group
+            commands->at = begin + at;
             result = apply_from(commands, list, at, &step, call);
         }
     }

@@ -8,7 +8,7 @@
 //   3. the table is changed, which may fail: what was made is destructed then, and what was opened is closed;
 //   4. what cannot fail follows: values that are moved in (those lie outside the world), publishing, replacing and
 //      removing.
-#include "world/world.h"
+#include "world/notice.h"
 
 mi_pool *mi_world_pool(mica_world *world, const mi_type *type, const char *call) {
     mi_pool *pool = mi_store_find_pool(&world->store, type->info.id);
@@ -198,12 +198,26 @@ mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *
     if (result != MICA_OK) {
         return result;
     }
-    result = mi_world_change(world, entity, edit->to, edit->changes, edit->change_count, call);
+    const bool tells = mi_world_tells(world, entity);
+    mi_notice notice = {.to = edit->to};
+    if (tells) {
+        notice = mi_world_notice(world, entity, edit->to, edit->changes, edit->change_count);
+        notice.elements = edit->elements;
+        notice.element_count = edit->element_count;
+    }
+    result = mi_world_change_quietly(world, entity, edit->to, edit->changes, edit->change_count, tells ? &notice : NULL,
+                                     call);
     if (result != MICA_OK) {
         discard_elements(world, edit, index);
         return result;
     }
-    return finish_elements(world, entity, edit) ? MICA_OK : mi_world_fail_hook(world, call);
+    if (!finish_elements(world, entity, edit)) {
+        return mi_world_fail_hook(world, call);
+    }
+    if (tells) {
+        mi_tell_after(world, &notice);
+    }
+    return MICA_OK;
 }
 
 mica_entity mi_world_make_edited(mica_world *world, const mi_edit *edit, const char *call) {
@@ -217,11 +231,19 @@ mica_entity mi_world_make_edited(mica_world *world, const mi_edit *edit, const c
     if (prepare_elements(world, edit, index, call) != MICA_OK) {
         return MICA_NULL;
     }
-    const mica_entity entity = mi_world_make(world, edit->to, edit->changes, edit->change_count, call);
+    const mica_entity entity = mi_world_make_quietly(world, edit->to, edit->changes, edit->change_count, call);
     if (mica_entity_is_null(entity)) {
         discard_elements(world, edit, index);
         return MICA_NULL;
     }
     finish_elements(world, entity, edit);
+    if (mi_world_tells_made(world, entity)) {
+        mi_tell_after(world, &(mi_notice){.entity = entity,
+                                          .to = edit->to,
+                                          .changes = edit->changes,
+                                          .change_count = edit->change_count,
+                                          .elements = edit->elements,
+                                          .element_count = edit->element_count});
+    }
     return entity;
 }

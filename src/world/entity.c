@@ -7,17 +7,28 @@
 //
 // A pool's slots carry generations, so that reading a pool component takes no slot of the entity index. While walks
 // hold copies for writing, what they have written is brought back before a value is looked at.
-#include "world/world.h"
+#include "world/notice.h"
 
 #include "store/fetch.h"
 
 #include <string.h>
 
 mica_entity mica_entity_create(mica_world *world) {
-    if (mi_world_check_structure(world, "mica_entity_create") != MICA_OK) {
+    static const char call[] = "mica_entity_create";
+    if (mi_world_check_structure(world, call) != MICA_OK) {
         return MICA_NULL;
     }
-    return mi_world_make(world, mi_store_root(&world->store), NULL, 0, "mica_entity_create");
+    const mica_entity entity = mi_world_make(world, mi_store_root(&world->store), NULL, 0, call);
+    mi_world_finish(world, call);
+    return entity;
+}
+
+// Tells of entities without components that were made.
+static void tell_made(mica_world *world, const mica_entity *entities, int32_t count, const char *call) {
+    for (int32_t i = 0; world->signals.is_watched && i < count; i++) {
+        mi_tell_after(world, &(mi_notice){.entity = entities[i], .to = mi_store_root(&world->store)});
+    }
+    mi_world_finish(world, call);
 }
 
 mica_result mica_entity_create_at(mica_world *world, const mica_entity *entities, int32_t count) {
@@ -33,6 +44,7 @@ mica_result mica_entity_create_at(mica_world *world, const mica_entity *entities
     const mica_result result = mi_slots_take_at(&world->store.slots, &world->heap, entities, (uint32_t)count, &failed);
     switch (result) {
     case MICA_OK:
+        tell_made(world, entities, count, call);
         return MICA_OK;
     case MICA_EXISTS:
         return mi_fail(&world->log, result, call, "entities[{}]: the slot of {} is taken, or named twice",
@@ -63,6 +75,7 @@ mica_result mica_entity_destroy(mica_world *world, mica_entity entity) {
     }
     if (result == MICA_OK) {
         mi_world_unmake(world, entity);
+        mi_world_finish(world, call);
     }
     return result;
 }
@@ -98,6 +111,7 @@ mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entit
             mi_world_unmake(world, entities[i]);
         }
     }
+    mi_world_finish(world, call);
     return MICA_OK;
 }
 
@@ -257,8 +271,8 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
 }
 
 // As mica_entity_add, where no pool of the component is known.
-MI_APART static mica_result add_to_table(mica_world *world, mica_entity entity, mica_component component,
-                                         const void *value, const char *call) {
+static mica_result add_to_table(mica_world *world, mica_entity entity, mica_component component, const void *value,
+                                const char *call) {
     verb_target target = {0};
     mica_result result = find_target(world, entity, component, &target, call);
     if (result == MICA_OK) {
@@ -276,11 +290,35 @@ MI_APART static mica_result add_to_table(mica_world *world, mica_entity entity, 
                : add_component(world, &target, value, call);
 }
 
+MI_APART static mica_result add_slowly(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                                       const char *call) {
+    const mica_result result = add_element(world, pool, entity, value, call);
+    mi_world_finish(world, call);
+    return result;
+}
+
+// Tells of an element that was put in simply; no query is waited for.
+MI_APART static mica_result tell_added(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                                       const char *call) {
+    mi_tell_after_element(world, entity, &(mi_element){.pool = pool, .change = MI_ELEMENT_ADD, .value = value});
+    mi_world_finish(world, call);
+    return MICA_OK;
+}
+
 // As mica_entity_add, for a component whose pool is known.
 MI_APART static mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
                                         const char *call) {
-    return mi_store_put_simply(&world->store, pool, entity, value) ? MICA_OK
-                                                                   : add_element(world, pool, entity, value, call);
+    if (MICA_UNLIKELY(world->signals.queries.count > 0) || !mi_store_put_simply(&world->store, pool, entity, value)) {
+        return add_slowly(world, pool, entity, value, call);
+    }
+    return MICA_UNLIKELY(world->signals.is_watched) ? tell_added(world, pool, entity, value, call) : MICA_OK;
+}
+
+MI_APART static mica_result add_to_no_pool(mica_world *world, mica_entity entity, mica_component component,
+                                           const void *value, const char *call) {
+    const mica_result result = add_to_table(world, entity, component, value, call);
+    mi_world_finish(world, call);
+    return result;
 }
 
 // The ways to tables and pools are kept apart, so that neither saves registers for the other.
@@ -291,7 +329,7 @@ mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_componen
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);
     return pool != NULL ? add_to_pool(world, pool, entity, value, call)
-                        : add_to_table(world, entity, component, value, call);
+                        : add_to_no_pool(world, entity, component, value, call);
 }
 
 // Replaces a value that is there, which is no structural change.
@@ -300,10 +338,18 @@ static mica_result replace_value(mica_world *world, const verb_target *target, c
     if (!is_settled(world)) {
         mi_world_settle(world, target->entity, target->type->info.id);
     }
+    const mica_component component = target->type->info.id;
+    if (MICA_UNLIKELY(world->signals.frame != NULL)) {
+        const mica_result result = mi_tell_check_depth(world, MICA_SET, component, call);
+        if (result != MICA_OK) {
+            return result;
+        }
+    }
     if (!mi_world_replace_value(world, target->type, place, value, false)) {
         return mi_world_fail_hook(world, call);
     }
     stamp(version, world->store.version);
+    mi_world_tell_set(world, target->entity, component);
     return MICA_OK;
 }
 
@@ -322,8 +368,8 @@ static mica_result set_element(mica_world *world, const verb_target *target, con
     return pool == NULL ? mica_last_result() : add_element(world, pool, target->entity, value, call);
 }
 
-mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
-    static const char call[] = "mica_entity_set";
+static mica_result set_value(mica_world *world, mica_entity entity, mica_component component, const void *value,
+                             const char *call) {
     verb_target target = {0};
     mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
@@ -346,9 +392,18 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
     return result == MICA_OK ? add_component(world, &target, value, call) : result;
 }
 
+mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    static const char call[] = "mica_entity_set";
+    const mica_result result = set_value(world, entity, component, value, call);
+    if (world != NULL) {
+        mi_world_finish(world, call);
+    }
+    return result;
+}
+
 // As mica_entity_remove, where no pool of the component is known.
-MI_APART static mica_result remove_from_table(mica_world *world, mica_entity entity, mica_component component,
-                                              const char *call) {
+static mica_result remove_from_table(mica_world *world, mica_entity entity, mica_component component,
+                                     const char *call) {
     verb_target target = {0};
     const mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
@@ -368,7 +423,8 @@ MI_APART static mica_result remove_from_table(mica_world *world, mica_entity ent
 // Removes a component that lives in `pool` and is no plain value.
 MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
     if (mi_pool_has(pool, entity)) {
-        mi_store_remove_element(&world->store, pool, entity);
+        mi_world_take_element(world, pool, entity);
+        mi_world_finish(world, call);
         return MICA_OK;
     }
     uint32_t location = 0;
@@ -376,7 +432,16 @@ MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mic
 }
 
 MI_APART static mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
+    return !world->signals.is_watched && mi_store_take_simply(&world->store, pool, entity)
+               ? MICA_OK
+               : remove_element(world, pool, entity, call);
+}
+
+MI_APART static mica_result remove_from_no_pool(mica_world *world, mica_entity entity, mica_component component,
+                                                const char *call) {
+    const mica_result result = remove_from_table(world, entity, component, call);
+    mi_world_finish(world, call);
+    return result;
 }
 
 mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
@@ -386,7 +451,7 @@ mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_compo
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);
     return pool != NULL ? remove_from_pool(world, pool, entity, call)
-                        : remove_from_table(world, entity, component, call);
+                        : remove_from_no_pool(world, entity, component, call);
 }
 
 // Asking
@@ -516,6 +581,12 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
         return mi_fail(&world->log, MICA_ABSENT, call, "{} does not have {}", MI_ENTITY(entity),
                        MI_TEXT(type->info.name));
     }
+    if (world->signals.frame != NULL) {
+        const mica_result checked = mi_tell_check_depth(world, MICA_SET, component, call);
+        if (checked != MICA_OK) {
+            return checked;
+        }
+    }
     void *value = get_write(world, entity, component, call);
     if (value == NULL) {
         return mica_last_result();
@@ -524,7 +595,9 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     world->callback_call = call; // the callback must not move the row that it is given
     change(value, user);
     world->callback_call = outer_call;
+    mi_world_tell_set(world, entity, component);
     mi_world_apply_walk_commands(world, call);
+    mi_world_finish(world, call);
     return MICA_OK;
 }
 

@@ -4,7 +4,7 @@
 // a value happens at its address. A value held by pointer is the caller's, and hooks never see it.
 //
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist.
-#include "world/world.h"
+#include "world/notice.h"
 
 static void *allocate_value(mica_world *world, const mi_type *type) {
     return mi_heap_allocate(&world->heap, MICA_MEMORY_RESOURCES, type->info.size, type->info.align);
@@ -30,7 +30,7 @@ static const mi_type *check_type(const mica_world *world, mica_component compone
         mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
         return NULL;
     }
-    return type;
+    return mi_tell_check_depth(world, MICA_RESOURCE_SET, component, call) == MICA_OK ? type : NULL;
 }
 
 static mica_result fail_value(const mica_world *world, const mi_type *type, const char *call) {
@@ -77,6 +77,13 @@ static mi_resource *add(mica_world *world, const mi_type *type, const void *valu
     return resource;
 }
 
+// The resource has got a value.
+static mica_result tell_set(mica_world *world, mica_component component, const char *call) {
+    mi_tell_resource(world, MICA_RESOURCE_SET, component, find(world, component)->value);
+    mi_world_finish(world, call);
+    return MICA_OK;
+}
+
 mica_result mica_resource_set(mica_world *world, mica_component component, const void *value) {
     static const char call[] = "mica_resource_set";
     const mi_type *type = check_type(world, component, call);
@@ -88,7 +95,7 @@ mica_result mica_resource_set(mica_world *world, mica_component component, const
     }
     mi_resource *resource = find(world, component);
     if (resource == NULL) {
-        return add(world, type, value) != NULL ? MICA_OK : fail_value(world, type, call);
+        return add(world, type, value) != NULL ? tell_set(world, component, call) : fail_value(world, type, call);
     }
     if (resource->is_pointer) {
         return mi_fail(&world->log, MICA_EXISTS, call, "{} holds {} by pointer", MI_TEXT(world->name),
@@ -98,7 +105,7 @@ mica_result mica_resource_set(mica_world *world, mica_component component, const
         return fail_value(world, type, call);
     }
     resource->version = world->store.version;
-    return MICA_OK;
+    return tell_set(world, component, call);
 }
 
 mica_result mica_resource_set_pointer(mica_world *world, mica_component component, void *value) {
@@ -120,7 +127,7 @@ mica_result mica_resource_set_pointer(mica_world *world, mica_component componen
     }
     world->resources.data[component] =
         (mi_resource){.value = value, .version = world->store.version, .is_pointer = true};
-    return MICA_OK;
+    return tell_set(world, component, call);
 }
 
 // The entry of a component, or NULL: there is none, or the error is set because nothing of that name is known.
@@ -163,6 +170,11 @@ void *mica_resource_ensure(mica_world *world, mica_component component) {
             fail_value(world, type, call);
             return NULL;
         }
+        tell_set(world, component, call);
+        resource = find(world, component); // an observer may have removed it
+    }
+    if (resource == NULL) {
+        return NULL;
     }
     resource->version = world->store.version;
     return resource->value;
@@ -186,8 +198,17 @@ mica_result mica_resource_remove(mica_world *world, mica_component component) {
         return MICA_UNKNOWN;
     }
     mi_resource *resource = find(world, component);
+    const mica_result checked = mi_tell_check_depth(world, MICA_RESOURCE_REMOVED, component, call);
+    if (checked != MICA_OK) {
+        return checked;
+    }
     if (resource != NULL) {
-        end(world, component, resource);
+        mi_tell_resource(world, MICA_RESOURCE_REMOVED, component, resource->value);
+        resource = find(world, component); // an observer may have removed it
+        if (resource != NULL) {
+            end(world, component, resource);
+        }
+        mi_world_finish(world, call);
     }
     return MICA_OK;
 }

@@ -75,13 +75,14 @@ typedef struct mi_cause {
     uint32_t parent; // number of the cause that it is an effect of, + 1; 0: none
     uint32_t first;
     uint32_t observer_id;
-    uint8_t kind;
+    uint8_t kind; // of the signal, as `component`
     mica_component component;
 } mi_cause;
 
 // An observer that is being called.
 typedef struct mi_call_frame {
     const mi_observer *observer;
+    const mica_signal *signal;
     const struct mi_call_frame *outer;
     uint32_t depth;
 } mi_call_frame;
@@ -90,7 +91,9 @@ typedef struct mi_signals {
     bool is_watched;     // somebody is connected to anything but resources
     bool watches_writes; // somebody wants to know of values written through addresses
     bool watches_all;    // somebody of the library's own is told of all components (by watch 0)
+    bool holds_made;     // nothing is told of the entity that is made next
     bool is_reacting;
+    bool has_recorded;            // observers have recorded into `recorded`
     MI_ARRAY(mi_watch *) watches; // by component, NULL: nobody; 0: of all components, and of entities as a whole
     uint64_t *bits[MI_SIGNAL_KIND_COUNT]; // by kind and component: whether somebody is told
     uint64_t *query_bits;                 // components that watched queries name
@@ -100,7 +103,7 @@ typedef struct mi_signals {
     MI_ARRAY(mica_component) listed;   // scratch: has room for every component that is watched
     mica_entity silent;                // nothing is told of this entity: it is being made. Null: none
     uint32_t last_id;
-    mi_call_frame *frame; // the innermost call of an observer
+    const mi_call_frame *frame; // the innermost call of an observer
     // Reactions.
     mica_commands *recorded;   // what observers record outside walks and systems; NULL: nobody is connected
     mica_commands *applied;    // the round under way
@@ -121,6 +124,14 @@ void mi_observer_disconnect(mica_world *world, mi_observer *observer);
 bool mi_written_connect(mica_world *world, mica_component component, mi_written_function call, void *user);
 void mi_written_disconnect(mica_world *world, mica_component component, mi_written_function call, void *user);
 void mi_tell_written(mica_world *world, mica_component component, const mica_entity *entities, uint32_t count);
+
+// As mi_observer_connect, for any observer: `given` is copied, its name is taken over. The channel of ENTERED and LEFT
+// is that of `given->query`.
+mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given);
+void mi_signal_disconnect(mica_world *world, mi_observer *observer);
+// The observer of a number; NULL: there is none.
+mi_observer *mi_signal_find(const mi_signals *signals, uint32_t id);
+void mi_query_watch_free(mica_world *world, mi_query_watch *watch);
 
 // Ends all observers; the world is about to end.
 void mi_world_free_signals(mica_world *world);

@@ -3,7 +3,7 @@
 // The table is reached by following edges from the root, a component at a time, so that required components come along
 // and the whole path is cached; pools are listed beside. Many at once open all their rows and elements, make column by
 // column what can fail, and publish nothing before all of it is made.
-#include "world/world.h"
+#include "world/notice.h"
 
 #include "store/visibility.h"
 
@@ -170,13 +170,16 @@ static bool fill_linked(mica_world *world, mica_entity entity, const mi_table *t
 // The entity is linked while it is empty: a link can be refused, and values that were moved in could not be given back.
 static mica_entity spawn_linked(mica_world *world, const mi_table *table, const mica_value *values, int32_t count,
                                 const char *call) {
+    mi_world_hold_made(world);
     const mica_entity entity = mi_world_make(world, mi_store_root(&world->store), NULL, 0, call);
-    if (mica_entity_is_null(entity) ||
-        (link_values(world, entity, values, count, call) && fill_linked(world, entity, table, call))) {
-        return entity;
+    if (!mica_entity_is_null(entity) &&
+        !(link_values(world, entity, values, count, call) && fill_linked(world, entity, table, call))) {
+        mi_world_take_back(world, entity);
+        mi_world_release_made(world, MICA_NULL, NULL, 0);
+        return MICA_NULL;
     }
-    mi_world_take_back(world, entity);
-    return MICA_NULL;
+    mi_world_release_made(world, entity, values, (uint32_t)count);
+    return entity;
 }
 
 // Spawning the same components again is the common case, so where it leads is remembered for a few sets of them.
@@ -309,7 +312,7 @@ static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *val
 }
 
 // Spawns anything, step by step.
-MI_APART static mica_entity spawn_by_edges(mica_world *world, const mica_value *values, int32_t count) {
+static mica_entity spawn_by_edges(mica_world *world, const mica_value *values, int32_t count) {
     static const char call[] = "mica_entity_spawn";
     spawn_target target;
     if (mi_world_check_structure(world, call) != MICA_OK || !find_spawn(world, values, count, &target, call)) {
@@ -323,13 +326,38 @@ MI_APART static mica_entity spawn_by_edges(mica_world *world, const mica_value *
     return mi_world_make_edited(world, &edit, call);
 }
 
+// Spawns anything, and lets what observers record follow.
+MI_APART static mica_entity spawn_slowly(mica_world *world, const mica_value *values, int32_t count) {
+    const mica_entity entity = spawn_by_edges(world, values, count);
+    if (world != NULL) {
+        mi_world_finish(world, "mica_entity_spawn");
+    }
+    return entity;
+}
+
+// Tells of an entity that was spawned by a plan.
+MI_APART static mica_entity tell_spawned(mica_world *world, mica_entity entity, const mica_value *values,
+                                         int32_t count) {
+    const mi_store *store = &world->store;
+    mi_tell_after(
+        world, &(mi_notice){.entity = entity,
+                            .to = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity))),
+                            .given = values,
+                            .given_count = (uint32_t)count});
+    mi_world_finish(world, "mica_entity_spawn");
+    return entity;
+}
+
 mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count) {
     mica_entity entity = MICA_NULL;
     if (MICA_LIKELY(world != NULL && !mi_world_is_locked(world) && values != NULL && count > 0 &&
                     count <= MI_SPAWN_VALUE_MAX)) {
         entity = spawn_by_plan(world, values, count);
     }
-    return MICA_LIKELY(!mica_entity_is_null(entity)) ? entity : spawn_by_edges(world, values, count);
+    if (MICA_UNLIKELY(mica_entity_is_null(entity))) {
+        return spawn_slowly(world, values, count);
+    }
+    return MICA_UNLIKELY(world->signals.is_watched) ? tell_spawned(world, entity, values, count) : entity;
 }
 
 // Many
@@ -586,6 +614,33 @@ static void publish_elements(const spawn_batch *batch) {
     }
 }
 
+// Tells of all entities of a batch, one after the other.
+static void tell_batch(const spawn_batch *batch, const mica_entity *entities) {
+    mica_world *world = batch->world;
+    if (MICA_LIKELY(!world->signals.is_watched)) {
+        return;
+    }
+    mi_notice notice = {.to = batch->table,
+                        .changes = world->changes.data,
+                        .change_count = world->changes.count,
+                        .elements = world->elements.data,
+                        .element_count = world->elements.count};
+    for (uint32_t done = 0; done < batch->count;) {
+        uint8_t *base = NULL;
+        uint32_t row = 0;
+        const bool has_rows = batch->table != mi_store_root(&world->store);
+        const uint32_t run = has_rows ? batch_run(batch, done, &base, &row) : batch->count;
+        const mica_entity *handles = has_rows                 ? (const mica_entity *)(const void *)base + row
+                                     : batch->handles != NULL ? batch->handles
+                                                              : entities;
+        for (uint32_t i = 0; i < run && handles != NULL; i++) {
+            notice.entity = handles[i];
+            mi_tell_after(world, &notice);
+        }
+        done += run;
+    }
+}
+
 static void free_batch(mica_world *world, const spawn_batch *batch) {
     mi_heap_release(&world->heap, MICA_MEMORY_WORLD, batch->handles, (size_t)batch->count * sizeof(mica_entity),
                     _Alignof(mica_entity));
@@ -633,8 +688,12 @@ mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns
         spawn_batch_of(world, columns, column_count, count, entities, &batch, "mica_entity_spawn_many");
     if (result == MICA_OK) {
         MI_STORE_SHAKE(&world->store, batch.table);
+        tell_batch(&batch, entities);
     }
     free_batch(world, &batch);
+    if (result == MICA_OK) {
+        mi_world_finish(world, "mica_entity_spawn_many");
+    }
     return result;
 }
 
@@ -717,9 +776,13 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
         fill_spans(&batch, components, component_count, memory, fill, user);
         world->callback_call = NULL;
         MI_STORE_SHAKE(&world->store, batch.table);
+        tell_batch(&batch, NULL);
     }
     free_batch(world, &batch);
     mi_heap_release(&world->heap, MICA_MEMORY_WORLD, memory, size, _Alignof(max_align_t));
+    if (result == MICA_OK) {
+        mi_world_finish(world, call);
+    }
     return result;
 }
 
@@ -809,23 +872,26 @@ mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *ca
         return MICA_NULL;
     }
     const mi_edit edit = listed_edit(world, to);
-    const mica_entity clone = mi_world_make_edited(world, &edit, call);
-    if (mica_entity_is_null(clone)) {
-        return MICA_NULL;
-    }
-    if (!mi_store_copy_marks(store, source, clone)) {
+    mi_world_hold_made(world);
+    mica_entity clone = mi_world_make_edited(world, &edit, call);
+    const bool is_marked = mica_entity_is_null(clone) || mi_store_copy_marks(store, source, clone);
+    if (!is_marked) {
         mi_world_fail_store(world, call);
-        mi_world_take_back(world, clone);
-        return MICA_NULL;
     }
-    if (!link_clone(world, source, clone, call)) {
+    if (!mica_entity_is_null(clone) && !(is_marked && link_clone(world, source, clone, call))) {
         mi_world_take_back(world, clone);
-        return MICA_NULL;
+        clone = MICA_NULL;
     }
+    mi_world_release_made(world, clone, NULL, 0);
     return clone;
 }
 
 mica_entity mica_entity_clone(mica_world *world, mica_entity source) {
     static const char call[] = "mica_entity_clone";
-    return mi_world_check_structure(world, call) == MICA_OK ? mi_world_clone(world, source, call) : MICA_NULL;
+    if (mi_world_check_structure(world, call) != MICA_OK) {
+        return MICA_NULL;
+    }
+    const mica_entity clone = mi_world_clone(world, source, call);
+    mi_world_finish(world, call);
+    return clone;
 }

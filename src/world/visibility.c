@@ -3,8 +3,43 @@
 // None of them moves a row or an element (refresh destroys, as mica_entity_destroy does), but what an open walk goes
 // over would change, so they are refused like structural verbs while structure is locked.
 #include "world/visibility.h"
+#include "world/notice.h"
 
 #include <mica/visibility.h>
+
+// Whether a marking leaves everything as it is.
+static bool is_marked(const mi_store *store, const mi_marking *marking) {
+    const uint32_t index = mica_entity_index(marking->entity);
+    const mi_marks *marks = marking->component != 0 ? mi_store_toggled(store, marking->component)
+                            : marking->kills        ? &store->killed
+                                                    : &store->disabled;
+    const bool has_mark = marks != NULL && mi_marks_has(marks, index);
+    return has_mark == (marking->kills || marking->hides);
+}
+
+static bool set_mark(mi_store *store, const mi_marking *marking) {
+    return marking->component != 0 ? mi_store_set_toggled(store, marking->entity, marking->component, marking->hides)
+           : marking->kills        ? mi_store_set_killed(store, marking->entity, true)
+                                   : mi_store_set_disabled(store, marking->entity, marking->hides);
+}
+
+// Brings a marking about. Memory is made sure of before anybody is told.
+static mica_result mark(mica_world *world, const mi_marking *marking, const char *call) {
+    mi_store *store = &world->store;
+    if (is_marked(store, marking)) {
+        return MICA_OK;
+    }
+    const bool takes_memory = marking->kills || marking->hides;
+    if (takes_memory && !mi_store_open_mark(store, marking->entity, marking->component, marking->kills)) {
+        return mi_world_fail_store(world, call);
+    }
+    mi_world_tell_before_marking(world, marking);
+    const bool is_set = set_mark(store, marking);
+    MI_ASSERT(is_set);
+    (void)is_set;
+    mi_world_tell_after_marking(world, marking);
+    return MICA_OK;
+}
 
 mica_result mi_world_enable(mica_world *world, mica_entity entity, bool enabled, const char *call) {
     uint32_t location = 0;
@@ -12,7 +47,7 @@ mica_result mi_world_enable(mica_world *world, mica_entity entity, bool enabled,
     if (result != MICA_OK) {
         return result;
     }
-    return mi_store_set_disabled(&world->store, entity, !enabled) ? MICA_OK : mi_world_fail_store(world, call);
+    return mark(world, &(mi_marking){.entity = entity, .hides = !enabled}, call);
 }
 
 mica_result mi_world_enable_component(mica_world *world, mica_entity entity, mica_component component, bool enabled,
@@ -34,8 +69,7 @@ mica_result mi_world_enable_component(mica_world *world, mica_entity entity, mic
         return mi_fail(&world->log, MICA_ABSENT, call, "{} does not have {}", MI_ENTITY(entity),
                        MI_TEXT(type->info.name));
     }
-    return mi_store_set_toggled(&world->store, entity, component, !enabled) ? MICA_OK
-                                                                            : mi_world_fail_store(world, call);
+    return mark(world, &(mi_marking){.entity = entity, .component = component, .hides = !enabled}, call);
 }
 
 mica_result mi_world_kill(mica_world *world, mica_entity entity, const char *call) {
@@ -44,7 +78,9 @@ mica_result mi_world_kill(mica_world *world, mica_entity entity, const char *cal
     if (result != MICA_OK) {
         return result;
     }
-    return mi_store_set_killed(&world->store, entity, true) ? MICA_OK : mi_world_fail_store(world, call);
+    const mi_marking marking = {
+        .entity = entity, .hides = mi_marks_has(&world->store.disabled, mica_entity_index(entity)), .kills = true};
+    return mark(world, &marking, call);
 }
 
 int32_t mi_world_refresh(mica_world *world) {
@@ -63,8 +99,12 @@ int32_t mi_world_refresh(mica_world *world) {
 
 mica_result mica_entity_enable(mica_world *world, mica_entity entity, bool enabled) {
     static const char call[] = "mica_entity_enable";
-    const mica_result result = mi_world_check_structure(world, call);
-    return result == MICA_OK ? mi_world_enable(world, entity, enabled, call) : result;
+    mica_result result = mi_world_check_structure(world, call);
+    if (result == MICA_OK) {
+        result = mi_world_enable(world, entity, enabled, call);
+        mi_world_finish(world, call);
+    }
+    return result;
 }
 
 bool mica_entity_enabled(const mica_world *world, mica_entity entity) {
@@ -74,8 +114,12 @@ bool mica_entity_enabled(const mica_world *world, mica_entity entity) {
 mica_result mica_entity_enable_component(mica_world *world, mica_entity entity, mica_component component,
                                          bool enabled) {
     static const char call[] = "mica_entity_enable_component";
-    const mica_result result = mi_world_check_structure(world, call);
-    return result == MICA_OK ? mi_world_enable_component(world, entity, component, enabled, call) : result;
+    mica_result result = mi_world_check_structure(world, call);
+    if (result == MICA_OK) {
+        result = mi_world_enable_component(world, entity, component, enabled, call);
+        mi_world_finish(world, call);
+    }
+    return result;
 }
 
 bool mica_entity_component_enabled(const mica_world *world, mica_entity entity, mica_component component) {
@@ -88,8 +132,12 @@ bool mica_entity_component_enabled(const mica_world *world, mica_entity entity, 
 
 mica_result mica_entity_kill(mica_world *world, mica_entity entity) {
     static const char call[] = "mica_entity_kill";
-    const mica_result result = mi_world_check_structure(world, call);
-    return result == MICA_OK ? mi_world_kill(world, entity, call) : result;
+    mica_result result = mi_world_check_structure(world, call);
+    if (result == MICA_OK) {
+        result = mi_world_kill(world, entity, call);
+        mi_world_finish(world, call);
+    }
+    return result;
 }
 
 bool mica_entity_killed(const mica_world *world, mica_entity entity) {
@@ -97,5 +145,11 @@ bool mica_entity_killed(const mica_world *world, mica_entity entity) {
 }
 
 int32_t mica_world_refresh(mica_world *world) {
-    return mi_world_check_structure(world, "mica_world_refresh") == MICA_OK ? mi_world_refresh(world) : -1;
+    static const char call[] = "mica_world_refresh";
+    if (mi_world_check_structure(world, call) != MICA_OK) {
+        return -1;
+    }
+    const int32_t count = mi_world_refresh(world);
+    mi_world_finish(world, call);
+    return count;
 }

@@ -6,6 +6,7 @@
 
 #include "store/visibility.h"
 #include "world/commands.h"
+#include "world/notice.h"
 #include "world/query.h"
 
 #include <float.h>
@@ -23,8 +24,9 @@ static mica_result check_def(const mica_world_def *def) {
         return mi_fail_plain(log, MICA_INVALID, "mica_world_create",
                              "fixed_delta_seconds must be 0, or positive and in the range of a float");
     }
-    if (def->advance_tick_limit < 0) {
-        return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "advance_tick_limit must not be negative");
+    if (def->advance_tick_limit < 0 || def->reaction_limit < 0) {
+        return mi_fail(log, MICA_INVALID, "mica_world_create", "{} must not be negative",
+                       MI_TEXT(def->advance_tick_limit < 0 ? "advance_tick_limit" : "reaction_limit"));
     }
     return MICA_OK;
 }
@@ -90,9 +92,13 @@ void mica_world_destroy(mica_world *world) {
             world->extensions.data[i].stop(world, world->extensions.data[i].state);
         }
     }
+    if (world->schema != NULL) {
+        mi_tell_end_of_all(world);
+    }
     for (uint32_t i = world->extensions.count; i-- > 0;) {
         world->extensions.data[i].destroy(world, world->extensions.data[i].state);
     }
+    mi_world_free_signals(world);
     mi_commands_destroy(world->walk_commands);
     mi_world_free_walks(world, true);
     mi_world_free_orders(world);
@@ -157,6 +163,7 @@ mica_result mica_world_clear(mica_world *world) {
     if (result != MICA_OK) {
         return result;
     }
+    mi_tell_end_of_all(world);
     mi_store_clear_pools(&world->store);
     mi_store_clear_rows(&world->store);
     mi_store_clear_visibility(&world->store);
@@ -164,6 +171,7 @@ mica_result mica_world_clear(mica_world *world) {
     for (uint32_t i = 0; i < world->relations.count; i++) {
         world->relations.data[i].clear(world);
     }
+    mi_world_finish(world, "mica_world_clear");
     return MICA_OK;
 }
 
@@ -252,6 +260,10 @@ mica_world_stats mica_world_statistics(const mica_world *world) {
     }
     stats.pool_count = (int32_t)store->pool_list.count;
     stats.query_count = (int32_t)world->queries.count;
+    for (uint32_t i = 0; i < world->signals.observers.count; i++) {
+        stats.observer_count += !world->signals.observers.data[i]->is_own;
+    }
+    stats.reaction_dropped_count = world->signals.dropped_count;
     stats.command_skipped_count = world->command_skipped_count;
     return stats;
 }
@@ -266,6 +278,14 @@ static mica_result fail_locked(mica_world *world, const char *call) {
                            "recorded into mica_iter_commands",
                            MI_TEXT(mica_query_text(world->queries.data[i])));
         }
+    }
+    if (world->signals.frame != NULL) {
+        const char *name = world->signals.frame->observer->name;
+        return mi_fail(
+            &world->log, MICA_LOCKED, call,
+            "structure is locked while observer \"{}\" runs; meanwhile changes of entities are recorded into "
+            "the signal's commands",
+            MI_TEXT(name == NULL ? "" : name));
     }
     if (world->callback_call != NULL) {
         return mi_fail(&world->log, MICA_LOCKED, call, "structure is locked while the callback of {} runs",

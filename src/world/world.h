@@ -23,6 +23,9 @@ typedef struct mi_relation {
     void (*release)(mica_world *world, mica_entity entity);
     // Destroys `entity` and all below it.
     mica_result (*destroy_subtree)(mica_world *world, mica_entity entity, const char *call);
+    // Calls `visit` for all below `entity` and then for itself, each behind all that is below it, if nothing is above
+    // `entity`; for nobody otherwise. `visit` changes no links.
+    void (*visit_tree)(mica_world *world, mica_entity entity, void (*visit)(mica_world *world, mica_entity entity));
     // All entities are gone.
     void (*clear)(mica_world *world);
 } mi_relation;
@@ -195,6 +198,11 @@ mica_result mi_world_bring_elements(mica_world *world, const mi_type *type, mica
 // The pool of a type that lives in one, made if need be; NULL with the error set.
 mi_pool *mi_world_pool(mica_world *world, const mi_type *type, const char *call);
 
+// Tell of an element that is about to come into a pool or leave it, and of one that has come, where nothing else of the
+// entity changes.
+void mi_tell_before_element(mica_world *world, mica_entity entity, const mi_element *element);
+void mi_tell_after_element(mica_world *world, mica_entity entity, const mi_element *element);
+
 // Puts a living entity into a pool that it is not in, with a value as mi_element says; nothing comes along. All or
 // nothing, as an edit of this one element.
 static inline mica_result mi_world_put_element(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
@@ -213,8 +221,25 @@ static inline mica_result mi_world_put_element(mica_world *world, mi_pool *pool,
             return mi_world_fail_hook(world, call);
         }
     }
+    if (MICA_UNLIKELY(world->signals.is_watched)) {
+        const mi_element element = {.pool = pool, .change = MI_ELEMENT_ADD, .value = value};
+        mi_tell_before_element(world, entity, &element);
+        mi_store_publish_element(store, pool, entity);
+        mi_tell_after_element(world, entity, &element);
+        return MICA_OK;
+    }
     mi_store_publish_element(store, pool, entity);
     return MICA_OK;
+}
+// Takes a living entity out of a pool that it is in.
+static inline void mi_world_take_element(mica_world *world, mi_pool *pool, mica_entity entity) {
+    if (MICA_UNLIKELY(world->signals.is_watched)) {
+        mi_tell_before_element(world, entity, &(mi_element){.pool = pool, .change = MI_ELEMENT_REMOVE});
+    }
+    mi_store_remove_element(&world->store, pool, entity);
+    if (MICA_UNLIKELY(world->signals.queries.count > 0)) {
+        mi_tell_after_element(world, entity, &(mi_element){.pool = pool, .change = MI_ELEMENT_REMOVE});
+    }
 }
 
 // Whether a living entity at `location` has a component, wherever that lives.

@@ -1,0 +1,367 @@
+// Channels and broadcasts, and who is connected to what.
+//
+// Invariants: a channel lists the library's own observers first, then those of programs by id; a bit of `bits` is set
+// exactly while the channel of that kind and component lists somebody; `listed` has room for every component that is
+// watched; an observer that is disconnected during a broadcast stays listed, not connected, until the channel's last
+// broadcast ends.
+#include "world/notice.h"
+
+#include "base/os.h"
+#include "world/commands.h"
+#include "world/query.h"
+
+#include <string.h>
+
+// Every so many calls of an observer the time of one is taken.
+#define SAMPLE_INTERVAL 64u
+
+// Broadcasts
+
+mica_signal mi_signal_make(mica_world *world, uint32_t kind, mica_entity entity) {
+    return (mica_signal){
+        .world = world, .commands = mi_signal_commands(world), .entity = entity, .kind = (mica_signal_kind)kind};
+}
+
+MI_APART static void call_measured(mi_observer *observer, const mica_signal *signal) {
+    const uint64_t begin = mi_os_nanoseconds();
+    observer->call(signal);
+    observer->sampled_nanoseconds += mi_os_nanoseconds() - begin;
+    observer->sampled_count++;
+}
+
+static void sweep(mica_world *world, mi_channel *channel) {
+    uint32_t kept_count = 0;
+    for (uint32_t i = 0; i < channel->observers.count; i++) {
+        mi_observer *observer = channel->observers.data[i];
+        if (observer->is_connected) {
+            channel->observers.data[kept_count++] = observer;
+        } else {
+            mi_heap_release_text(&world->heap, MICA_MEMORY_OBSERVERS, observer->name);
+            mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, observer, sizeof(*observer), _Alignof(mi_observer));
+        }
+    }
+    channel->observers.count = kept_count;
+    channel->gone_count = 0;
+}
+
+void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
+    mi_signals *signals = &world->signals;
+    mi_call_frame frame = {
+        .signal = signal, .outer = signals->frame, .depth = signals->frame == NULL ? 1 : signals->frame->depth + 1};
+    const char *outer_call = world->callback_call;
+    signals->frame = &frame;
+    world->callback_call = "an observer";
+    channel->busy++;
+    const uint32_t count = channel->observers.count;
+    for (uint32_t i = 0; i < count; i++) {
+        mi_observer *observer = channel->observers.data[i];
+        if (MICA_UNLIKELY(!observer->is_connected)) {
+            continue;
+        }
+        frame.observer = observer;
+        signal->user = observer->user;
+        signal->observer.id = observer->id;
+        const uint32_t recorded_count = (uint32_t)mica_commands_count(signal->commands);
+        if (MICA_UNLIKELY(observer->call_count++ % SAMPLE_INTERVAL == 0)) {
+            call_measured(observer, signal);
+        } else {
+            observer->call(signal);
+        }
+        if (MICA_UNLIKELY((uint32_t)mica_commands_count(signal->commands) != recorded_count)) {
+            mi_note_cause(world, observer, signal, recorded_count);
+        }
+    }
+    signals->frame = frame.outer;
+    world->callback_call = outer_call;
+    if (--channel->busy == 0 && MICA_UNLIKELY(channel->gone_count > 0)) {
+        sweep(world, channel);
+    }
+}
+
+void mi_tell_written(mica_world *world, mica_component component, const mica_entity *entities, uint32_t count) {
+    const mi_signals *signals = &world->signals;
+    for (uint32_t number = 0; number < 2; number++) { // those of all components, those of this one
+        const uint32_t place = number == 0 ? 0 : component;
+        mi_watch *watch = place < signals->watches.count ? signals->watches.data[place] : NULL;
+        for (uint32_t i = 0; watch != NULL && i < watch->written.count; i++) {
+            watch->written.data[i].call(world, component, entities, count, watch->written.data[i].user);
+        }
+    }
+}
+
+// Who is connected
+
+static bool reserve_sets(mica_world *world, uint32_t component) {
+    mi_signals *signals = &world->signals;
+    const uint32_t word_count = mi_bit_words(component + 1u);
+    if (word_count <= signals->word_count) {
+        return true;
+    }
+    const uint32_t set_count = MI_SIGNAL_KIND_COUNT + 1;
+    uint64_t *sets = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_OBSERVERS,
+                                             (size_t)set_count * word_count * sizeof(uint64_t), sizeof(uint64_t));
+    if (sets == NULL) {
+        return false;
+    }
+    uint64_t *old = signals->bits[0];
+    for (uint32_t i = 0; i < set_count; i++) {
+        if (signals->word_count > 0) {
+            memcpy(sets + (size_t)i * word_count, old + (size_t)i * signals->word_count,
+                   signals->word_count * sizeof(uint64_t));
+        }
+        *(i < MI_SIGNAL_KIND_COUNT ? &signals->bits[i] : &signals->query_bits) = sets + (size_t)i * word_count;
+    }
+    mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, old,
+                    (size_t)set_count * signals->word_count * sizeof(uint64_t), sizeof(uint64_t));
+    signals->word_count = word_count;
+    return true;
+}
+
+// The watch of a component, made if need be; NULL: out of memory.
+static mi_watch *open_watch(mica_world *world, uint32_t component) {
+    mi_signals *signals = &world->signals;
+    const uint32_t count = signals->watches.count;
+    if (!reserve_sets(world, component) ||
+        !MI_RESERVE(&world->heap, MICA_MEMORY_OBSERVERS, &signals->watches, component + 1u)) {
+        return NULL;
+    }
+    if (component >= count) {
+        memset(signals->watches.data + count, 0, (component + 1u - count) * sizeof(mi_watch *));
+        signals->watches.count = component + 1u;
+    }
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_OBSERVERS, &signals->listed, signals->watches.count)) {
+        return NULL;
+    }
+    mi_watch **watch = &signals->watches.data[component];
+    if (*watch == NULL) {
+        *watch = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_OBSERVERS, sizeof(mi_watch), _Alignof(mi_watch));
+    }
+    return *watch;
+}
+
+// Makes the buffers that observers record into, while there are none.
+static bool open_buffers(mica_world *world) {
+    mi_signals *signals = &world->signals;
+    mica_commands **buffers[] = {&signals->recorded, &signals->applied, &world->walk_commands};
+    for (uint32_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
+        if (*buffers[i] == NULL) {
+            *buffers[i] = mi_commands_create(world, true);
+        }
+        if (*buffers[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// NULL: out of memory.
+static mi_channel *open_channel(mica_world *world, uint32_t kind, mica_component component, mi_query_watch *query) {
+    if (query != NULL) {
+        return kind == MICA_ENTERED ? &query->entered : &query->left;
+    }
+    mi_watch *watch = open_watch(world, component);
+    return watch == NULL ? NULL : &watch->channels[kind];
+}
+
+// Through a channel of its own, while the one that it is listed in counts as busy: so it stays where it is, whatever it
+// does.
+void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
+    mi_observer *observer = mi_signal_find(&world->signals, id);
+    if (observer == NULL) {
+        return; // it has disconnected itself
+    }
+    mica_signal signal = mi_signal_make(world, observer->kind, entity);
+    signal.component = observer->component;
+    if (observer->kind == MICA_RESOURCE_SET) {
+        signal.value = mica_resource_get(world, observer->component);
+    } else if (observer->component != 0) {
+        signal.value = mi_value_told(world, entity, observer->component);
+    }
+    if (observer->kind == MICA_RESOURCE_SET && signal.value == NULL) {
+        return;
+    }
+    mi_channel *channel = open_channel(world, observer->kind, observer->component, observer->query);
+    mi_channel alone = {.observers = {.data = &observer, .count = 1}};
+    channel->busy++;
+    mi_tell(world, &alone, &signal);
+    if (--channel->busy == 0 && channel->gone_count > 0) {
+        sweep(world, channel);
+    }
+}
+
+// Brings what is known of a channel at a glance up to date.
+static void note_channel(mica_world *world, uint32_t kind, mica_component component, const mi_channel *channel) {
+    mi_signals *signals = &world->signals;
+    if (kind != MICA_ENTERED && kind != MICA_LEFT) {
+        if (channel->observers.count > channel->gone_count) {
+            mi_bit_set(signals->bits[kind], component);
+        } else {
+            mi_bit_clear(signals->bits[kind], component);
+        }
+    }
+    signals->is_watched = signals->queries.count > 0;
+    signals->watches_all = false;
+    for (uint32_t i = 0; i < MI_SIGNAL_KIND_COUNT; i++) {
+        bool is_told = false;
+        for (uint32_t k = 0; k < signals->word_count; k++) {
+            is_told |= signals->bits[i][k] != 0;
+        }
+        signals->is_watched |= is_told && i != MICA_RESOURCE_SET && i != MICA_RESOURCE_REMOVED;
+        signals->watches_all |= i <= MICA_REMOVED && mi_bit_get(signals->bits[i], signals->word_count, 0);
+    }
+}
+
+// Puts an observer behind the others of its rank; room is there.
+static void list_observer(mi_channel *channel, mi_observer *observer) {
+    uint32_t place = channel->observers.count++;
+    while (observer->is_own && place > 0 && !channel->observers.data[place - 1]->is_own) {
+        channel->observers.data[place] = channel->observers.data[place - 1];
+        place--;
+    }
+    channel->observers.data[place] = observer;
+}
+
+mi_observer *mi_signal_find(const mi_signals *signals, uint32_t id) {
+    uint32_t low = 0;
+    uint32_t high = signals->observers.count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (signals->observers.data[middle]->id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    mi_observer *found = low < signals->observers.count ? signals->observers.data[low] : NULL;
+    return found != NULL && found->id == id ? found : NULL;
+}
+
+mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
+    mi_signals *signals = &world->signals;
+    mi_heap *heap = &world->heap;
+    mi_channel *channel = open_buffers(world) ? open_channel(world, given->kind, given->component, given->query) : NULL;
+    if (channel == NULL ||
+        !MI_RESERVE(heap, MICA_MEMORY_OBSERVERS, &signals->observers, signals->observers.count + 1u) ||
+        !MI_RESERVE(heap, MICA_MEMORY_OBSERVERS, &channel->observers, channel->observers.count + 1u)) {
+        return NULL;
+    }
+    mi_observer *observer = mi_heap_allocate(heap, MICA_MEMORY_OBSERVERS, sizeof(mi_observer), _Alignof(mi_observer));
+    if (observer == NULL) {
+        return NULL;
+    }
+    *observer = *given;
+    observer->id = ++signals->last_id;
+    observer->is_connected = true;
+    signals->observers.data[signals->observers.count++] = observer;
+    if (observer->is_own && channel->busy > 0) {
+        // It must not push others to where a broadcast has been already.
+        channel->observers.data[channel->observers.count++] = observer;
+    } else {
+        list_observer(channel, observer);
+    }
+    note_channel(world, observer->kind, observer->component, channel);
+    return observer;
+}
+
+void mi_signal_disconnect(mica_world *world, mi_observer *observer) {
+    mi_signals *signals = &world->signals;
+    uint32_t place = 0;
+    while (signals->observers.data[place] != observer) {
+        place++;
+    }
+    signals->observers.count--;
+    memmove(&signals->observers.data[place], &signals->observers.data[place + 1],
+            (signals->observers.count - place) * sizeof(mi_observer *));
+    mi_channel *channel = open_channel(world, observer->kind, observer->component, observer->query);
+    const uint32_t kind = observer->kind;
+    const mica_component component = observer->component;
+    observer->is_connected = false;
+    channel->gone_count++;
+    if (channel->busy == 0) {
+        sweep(world, channel);
+    }
+    note_channel(world, kind, component, channel);
+}
+
+mi_observer *mi_observer_connect(mica_world *world, uint32_t kind, mica_component component,
+                                 mica_observer_function call, void *user) {
+    const mi_observer given = {
+        .kind = (uint8_t)kind, .is_own = true, .component = component, .call = call, .user = user};
+    return mi_signal_connect(world, &given);
+}
+
+void mi_observer_disconnect(mica_world *world, mi_observer *observer) {
+    mi_signal_disconnect(world, observer);
+}
+
+static void note_writes(mica_world *world) {
+    mi_signals *signals = &world->signals;
+    signals->watches_writes = false;
+    for (uint32_t i = 0; i < signals->watches.count; i++) {
+        signals->watches_writes |= signals->watches.data[i] != NULL && signals->watches.data[i]->written.count > 0;
+    }
+}
+
+bool mi_written_connect(mica_world *world, mica_component component, mi_written_function call, void *user) {
+    mi_watch *watch = open_watch(world, component);
+    if (watch == NULL || !MI_RESERVE(&world->heap, MICA_MEMORY_OBSERVERS, &watch->written, watch->written.count + 1u)) {
+        return false;
+    }
+    watch->written.data[watch->written.count++] = (mi_writer_watch){call, user};
+    note_writes(world);
+    return true;
+}
+
+void mi_written_disconnect(mica_world *world, mica_component component, mi_written_function call, void *user) {
+    mi_watch *watch = world->signals.watches.data[component];
+    uint32_t place = 0;
+    while (watch->written.data[place].call != call || watch->written.data[place].user != user) {
+        place++;
+    }
+    watch->written.count--;
+    memmove(&watch->written.data[place], &watch->written.data[place + 1],
+            (watch->written.count - place) * sizeof(mi_writer_watch));
+    note_writes(world);
+}
+
+static void free_channel(mica_world *world, mi_channel *channel) {
+    for (uint32_t i = 0; i < channel->observers.count; i++) {
+        channel->observers.data[i]->is_connected = false;
+    }
+    sweep(world, channel);
+    MI_FREE(&world->heap, MICA_MEMORY_OBSERVERS, &channel->observers);
+}
+
+void mi_query_watch_free(mica_world *world, mi_query_watch *watch) {
+    free_channel(world, &watch->entered);
+    free_channel(world, &watch->left);
+    mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, watch, sizeof(*watch), _Alignof(mi_query_watch));
+}
+
+void mi_world_free_signals(mica_world *world) {
+    mi_signals *signals = &world->signals;
+    mi_heap *heap = &world->heap;
+    for (uint32_t i = 0; i < signals->watches.count; i++) {
+        mi_watch *watch = signals->watches.data[i];
+        for (uint32_t k = 0; watch != NULL && k < MI_SIGNAL_KIND_COUNT; k++) {
+            free_channel(world, &watch->channels[k]);
+        }
+        if (watch != NULL) {
+            MI_FREE(heap, MICA_MEMORY_OBSERVERS, &watch->written);
+            mi_heap_release(heap, MICA_MEMORY_OBSERVERS, watch, sizeof(*watch), _Alignof(mi_watch));
+        }
+    }
+    for (uint32_t i = 0; i < signals->queries.count; i++) {
+        mi_query_watch_free(world, signals->queries.data[i]);
+    }
+    mi_heap_release(heap, MICA_MEMORY_OBSERVERS, signals->bits[0],
+                    (size_t)(MI_SIGNAL_KIND_COUNT + 1) * signals->word_count * sizeof(uint64_t), sizeof(uint64_t));
+    MI_FREE(heap, MICA_MEMORY_OBSERVERS, &signals->watches);
+    MI_FREE(heap, MICA_MEMORY_OBSERVERS, &signals->queries);
+    MI_FREE(heap, MICA_MEMORY_OBSERVERS, &signals->observers);
+    MI_FREE(heap, MICA_MEMORY_OBSERVERS, &signals->listed);
+    MI_FREE(heap, MICA_MEMORY_OBSERVERS, &signals->causes);
+    mi_commands_destroy(signals->recorded);
+    mi_commands_destroy(signals->applied);
+    *signals = (mi_signals){.is_watched = false};
+}
