@@ -35,7 +35,8 @@ typedef struct sweep {
     mica_catalog *catalog; // made by those who need it
     mica_group *group;     // made by those who need it
     mica_entity stone;     // as well: Ore and Gem
-    mica_entity dune;      // as well: Sand and Wet
+    mica_observer observer;
+    mica_entity dune; // as well: Sand and Wet
     mica_key key;
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
@@ -505,6 +506,29 @@ static bool group_create(sweep *s) {
 static bool group_sort(sweep *s) {
     return mica_group_sort(s->group, ID(Ore), compare_ores, NULL) == MICA_OK;
 }
+static void ignore_signal(const mica_signal *signal) {
+    assert_non_null(signal->commands);
+}
+static bool observer_connect(sweep *s) {
+    const mica_observer_def def = {.on = MICA_ENTERED,
+                                   .query = {mica_read(Ore), mica_without(Fresh)},
+                                   .existing = true,
+                                   .name = "comes",
+                                   .call = ignore_signal};
+    return mica_observer_connect(s->w.world, &def).id != 0;
+}
+// The query and what it names stay with the world, whether or not somebody gets to wait for it.
+static void find_observed(sweep *s) {
+    fill_pools(s);
+    assert_non_null(mica_query_of(s->w.world, mica_read(Ore), mica_without(Fresh)));
+}
+static bool observer_connect_to(sweep *s) {
+    return mica_on_added(s->w.world, Gem, ignore_signal, NULL).id != 0;
+}
+static void observe_gems(sweep *s) {
+    s->observer = mica_on_added(s->w.world, Gem, ignore_signal, NULL);
+    assert_int_not_equal(s->observer.id, 0);
+}
 static bool pool_follow(sweep *s) {
     return mica_pool_follow(s->w.world, ID(Ore), ID(Gem)) == MICA_OK;
 }
@@ -768,6 +792,8 @@ static const sweep_operation operations[] = {
     {"mica_query_first", query_first, make_tables, false},
     {"mica_query_size_hint", query_size_hint, make_tables, false},
     {"mica_resource_ensure", resource_ensure, NULL, false},
+    {"mica_observer_connect", observer_connect, find_observed, false},
+    {"mica_observer_connect_to", observer_connect_to, fill_pools, false},
     {"mica_resource_set", resource_set, NULL, false},
     {"mica_resource_set_pointer", resource_set_pointer, register_many, false},
     {"mica_run_begin", world_step, let_system_begin, true},
@@ -970,6 +996,12 @@ static bool hosts_are_compared(sweep *s) {
     return mica_plugin_check(&host) == MICA_OK &&
            mica_plugin_compare(&host, MICA_VERSION, 96 - MICA_ENTITY_BITS, MICA_INDEX_BITS) == MICA_INCOMPATIBLE;
 }
+static bool an_observer_is_asked_and_ends(sweep *s) {
+    mica_observer_stats stats;
+    return mica_observer_statistics(s->w.world, s->observer, &stats) == MICA_OK && stats.call_count == 0 &&
+           mica_observer_disconnect(s->w.world, s->observer) == MICA_OK &&
+           mica_observer_disconnect(s->w.world, s->observer) == MICA_UNKNOWN;
+}
 static bool a_group_is_counted_and_ends(sweep *s) {
     return mica_group_count(s->group) == 7 && mica_group_destroy(s->group) == MICA_OK &&
            mica_pool_count(s->w.world, ID(Ore)) == 8;
@@ -1155,6 +1187,8 @@ static const sweep_operation needs_nothing[] = {
     {"mica_memory_purpose_name", errors_are_told_and_forgotten, NULL, false},
     {"mica_name_destruct", a_name_is_ended, NULL, false},
     {"mica_name_of", names_are_read, NULL, false},
+    {"mica_observer_disconnect", an_observer_is_asked_and_ends, observe_gems, false},
+    {"mica_observer_statistics", an_observer_is_asked_and_ends, observe_gems, false},
     {"mica_order_destroy", an_order_ends, make_order, false},
     {"mica_next_sibling", children_are_found, NULL, false},
     {"mica_parent", children_are_found, NULL, false},
