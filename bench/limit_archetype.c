@@ -51,6 +51,8 @@ typedef struct limit_state {
     Position *positions;        // values given to the bulk call
     Velocity *velocities;
     limit_record *records; // changes that wait
+    limit_listener listeners[1];
+    uint32_t listener_count;
     uint32_t n;
     uint64_t result; // what runs have computed, so that they are not optimised away
 } limit_state;
@@ -468,6 +470,58 @@ const bench_side limit_change_random = {
     .set_up = change_random_set_up,
     .run = change_run,
     .check = change_check,
+    .tear_down = state_free,
+};
+
+// Adding, and telling. Removing is not part of a run.
+
+static void *observer_set_up(int64_t n) {
+    limit_state *state = filled_make(n);
+    if (state != NULL) {
+        state->listeners[state->listener_count++] = (limit_listener){limit_count_call, &state->result};
+    }
+    return state;
+}
+
+static void observer_prepare(void *context) {
+    limit_state *state = context;
+    for (uint32_t i = 0; i < state->n; i++) {
+        data_remove(&state->world, state->entities[i]);
+    }
+}
+
+static void observer_run(void *context) {
+    limit_state *state = context;
+    limit_world *world = &state->world;
+    state->result = 0;
+    for (uint32_t i = 0; i < state->n; i++) {
+        if (!data_add(world, state->entities[i], (Data){i})) {
+            continue;
+        }
+        for (uint32_t k = 0; k < state->listener_count; k++) {
+            state->listeners[k].call(state->listeners[k].user, state->entities[i],
+                                     &world->with_data.data[world->with_data.count - 1]);
+        }
+    }
+}
+
+static uint64_t observer_check(void *context) {
+    const limit_state *state = context;
+    const limit_world *world = &state->world;
+    uint64_t checksum = state->result;
+    for (uint32_t i = 0; i < state->n; i++) {
+        const uint32_t row = world->slots[state->entities[i].index].row;
+        checksum =
+            bench_mix(checksum, (row & WITH_DATA) == 0 ? UINT64_MAX : world->with_data.data[row & ~WITH_DATA].value);
+    }
+    return checksum;
+}
+
+const bench_side limit_observer = {
+    .set_up = observer_set_up,
+    .prepare = observer_prepare,
+    .run = observer_run,
+    .check = observer_check,
     .tear_down = state_free,
 };
 

@@ -9,6 +9,7 @@ extern const bench_side limit_destroy_order;   ///< destroy n entities in order 
 extern const bench_side limit_destroy_random;  ///< the same in random order
 extern const bench_side limit_change_order;    ///< add `Data` to n entities, then remove it, in order of creation
 extern const bench_side limit_change_random;   ///< the same in random order
+extern const bench_side limit_observer;        ///< add `Data` to n entities, and tell the functions of a list, of one
 extern const bench_side limit_commands;        ///< list adds of `Data` to n entities, then do them
 extern const bench_side limit_commands_record; ///< the first half of that
 extern const bench_side limit_commands_apply;  ///< the second half

@@ -42,6 +42,8 @@ typedef struct limit_state {
     limit_entity *entities_too;
     uint32_t *order;
     uint32_t n;
+    limit_listener listeners[1];
+    uint32_t listener_count;
     uint64_t result; // what runs have computed, so that they are not optimised away
 } limit_state;
 
@@ -280,6 +282,55 @@ const bench_side limit_pool_tag_random = {
     .set_up = change_random_set_up,
     .run = tag_run,
     .check = tag_check,
+    .tear_down = state_free,
+};
+
+// Adding, and telling. Removing is not part of a run.
+
+static void *observer_set_up(int64_t n) {
+    limit_state *state = state_make(n);
+    if (state != NULL) {
+        state->listeners[state->listener_count++] = (limit_listener){limit_count_call, &state->result};
+    }
+    return state;
+}
+
+static void observer_prepare(void *context) {
+    remove_all(context);
+}
+
+static void observer_run(void *context) {
+    limit_state *state = context;
+    state->result = 0;
+    for (uint32_t i = 0; i < state->n; i++) {
+        const limit_entity entity = state->entities[i];
+        if (!entity_alive(state, entity) || !set_add(&state->set, entity)) {
+            continue;
+        }
+        Data *data = &state->data[state->set.count - 1];
+        *data = (Data){i};
+        for (uint32_t k = 0; k < state->listener_count; k++) {
+            state->listeners[k].call(state->listeners[k].user, entity, data);
+        }
+    }
+}
+
+static uint64_t observer_check(void *context) {
+    const limit_state *state = context;
+    uint64_t checksum = state->result;
+    for (uint32_t i = 0; i < state->n; i++) {
+        const limit_slot *slot = set_slot(&state->set, state->entities[i].index);
+        const bool is_there = slot != NULL && slot->generation == state->entities[i].generation;
+        checksum = bench_mix(checksum, is_there ? state->data[slot->row].value : UINT64_MAX);
+    }
+    return checksum;
+}
+
+const bench_side limit_pool_observer = {
+    .set_up = observer_set_up,
+    .prepare = observer_prepare,
+    .run = observer_run,
+    .check = observer_check,
     .tear_down = state_free,
 };
 

@@ -2,7 +2,7 @@
 #include "rows.h"
 
 const bench_family *const bench_families[] = {
-    &bench_create, &bench_destroy, &bench_destroy_pools, &bench_clear, &bench_change, &bench_commands,
+    &bench_create, &bench_destroy, &bench_destroy_pools, &bench_clear, &bench_change, &bench_observer, &bench_commands,
     &bench_get,    &bench_walk,    &bench_walk_pools,    &bench_tree,  &bench_memory, &bench_curve,
 };
 
