@@ -29,6 +29,7 @@ typedef struct mica_allocator {
     X(MICA_MEMORY_COMMANDS, "commands")   \
     X(MICA_MEMORY_RESOURCES, "resources") \
     X(MICA_MEMORY_SYSTEMS, "systems")     \
+    X(MICA_MEMORY_EVENTS, "events")       \
     X(MICA_MEMORY_RELATIONS, "relations") \
     X(MICA_MEMORY_OBSERVERS, "observers") \
     X(MICA_MEMORY_VALUES, "values")       \

@@ -7,7 +7,9 @@
 #include <mica/config.h>
 #include <mica/diagnose.h>
 #include <mica/entity.h>
+#include <mica/event.h>
 #include <mica/hierarchy.h>
+#include <mica/inbox.h>
 #include <mica/memory.h>
 #include <mica/name.h>
 #include <mica/observer.h>

@@ -29,10 +29,12 @@ typedef struct mica_world_def {
     mica_schema *schema;      ///< shared with other worlds; NULL: one of its own
     mica_allocator allocator; ///< zero: the default allocator
     mica_log_handler log;
-    uint32_t entity_capacity;   ///< entities to make room for at once
-    double fixed_delta_seconds; ///< length of a tick of `mica_world_advance`; 0: 1/60
-    int32_t advance_tick_limit; ///< most ticks of one `mica_world_advance`; 0: 8
-    int32_t reaction_limit;     ///< longest chain of observers that cause each other's calls (observer.h); 0: 32
+    uint32_t entity_capacity;     ///< entities to make room for at once
+    double fixed_delta_seconds;   ///< length of a tick of `mica_world_advance`; 0: 1/60
+    int32_t advance_tick_limit;   ///< most ticks of one `mica_world_advance`; 0: 8
+    int32_t reaction_limit;       ///< longest chain of observers that cause each other's calls (observer.h); 0: 32
+    uint32_t inbox_message_limit; ///< messages that wait in the inbox (inbox.h); 0: `MICA_INBOX_MESSAGES_DEFAULT`
+    uint32_t inbox_byte_limit;    ///< bytes of their values together; 0: `MICA_INBOX_BYTES_DEFAULT`
 } mica_world_def;
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
@@ -96,9 +98,9 @@ typedef struct mica_world_stats {
 /// Counts of a world. O(tables + pools); O(slots) besides if there are both pools and entities without a row.
 MICA_API mica_world_stats mica_world_statistics(const mica_world *world);
 
-/// Checks every invariant of the world, and that no placeholder of a command buffer (commands.h) stands in a component
-/// or resource whose fields are known. `MICA_OK`, or `MICA_INVALID` with the first fault in the last error;
-/// `MICA_OUT_OF_MEMORY`. For tests and debugging. O(everything).
+/// Checks every invariant of the world, and that no placeholder of a command buffer (commands.h) stands in a
+/// component, resource or queued event whose fields are known. `MICA_OK`, or `MICA_INVALID` with the first fault in the
+/// last error; `MICA_OUT_OF_MEMORY`. For tests and debugging. O(everything).
 MICA_API mica_result mica_world_validate(mica_world *world);
 
 /// The id of `type` in the world's schema, registered if it is new; 0 as `mica_schema_register`. Parallel systems and

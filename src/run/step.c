@@ -260,6 +260,29 @@ mica_query *mica_run_query(mica_run *run, int32_t number) {
     return system->queries[number];
 }
 
+mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component) {
+    if (!is_run(run, __func__)) {
+        return NULL;
+    }
+    mica_world *world = run->world;
+    mi_system *system = run->system;
+    for (uint32_t i = 0; i < system->event_readers.count; i++) {
+        if (system->event_readers.data[i]->queue->type->info.id == component) {
+            return system->event_readers.data[i];
+        }
+    }
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_SYSTEMS, &system->event_readers,
+                    (size_t)system->event_readers.count + 1)) {
+        mi_fail_memory(&world->log, __func__, sizeof(mica_event_reader *));
+        return NULL;
+    }
+    mica_event_reader *reader = mi_event_reader_lend(world, component, system->order.name, __func__);
+    if (reader != NULL) {
+        system->event_readers.data[system->event_readers.count++] = reader;
+    }
+    return reader;
+}
+
 void mica_run_fail(mica_run *run, mica_result code, const char *text) {
     if (is_run(run, __func__)) {
         fail(run->failure, run->system, run->stage, code, text);

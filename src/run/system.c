@@ -70,6 +70,10 @@ static void free_system(mica_world *world, mi_system *system) {
     if (system->commands != NULL) {
         mi_commands_destroy(system->commands);
     }
+    for (uint32_t i = 0; i < system->event_readers.count; i++) {
+        mi_event_reader_end(system->event_readers.data[i]);
+    }
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &system->event_readers);
     mica_query_release(system->query);
     for (uint32_t i = 0; i < system->query_count; i++) {
         mica_query_release(system->queries[i]);

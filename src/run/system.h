@@ -2,6 +2,7 @@
 #pragma once
 
 #include "run/plan.h"
+#include "world/event.h"
 #include "world/world.h"
 
 typedef struct mi_system {
@@ -15,6 +16,7 @@ typedef struct mi_system {
     mica_commands *commands;
     const mi_type *state_type; // NULL: no state
     void *state;
+    MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type
     bool exclusive;
     bool enabled; // in the running tick
     bool enabled_next;

@@ -3,8 +3,9 @@
 //
 // A placeholder is good in its buffer alone; a program that writes one into a value itself leaves a handle there that
 // will never name anybody. That is the program's fault and no broken invariant, but here is where it is found: in all
-// columns, pools and resources whose types are reflected. Nothing is changed, but that what open walks have written to
-// copies is brought back; asking for the fields of a type for the first time needs memory.
+// columns, pools, resources and events whose types are reflected. Nothing is changed, but that what open walks have
+// written to copies is brought back; asking for the fields of a type for the first time needs memory.
+#include "world/event.h"
 #include "world/query.h"
 
 static const char call[] = "mica_world_validate";
@@ -137,6 +138,29 @@ static mica_result check_resources(const mica_world *world) {
     return MICA_OK;
 }
 
+static mica_result check_queue(const mica_world *world, const mi_event_queue *queue) {
+    bool has_entities = false;
+    const mica_result result = ask_type(world, queue->type->info.id, &has_entities);
+    for (uint64_t number = queue->first; has_entities && number < queue->next; number++) {
+        const mica_entity found = find_placeholder(world, queue->type->info.id, mi_event_at(queue, number));
+        if (!mica_entity_is_null(found)) {
+            return mi_fail(&world->log, MICA_INVALID, call,
+                           "{}: an event of {} names {}, which has left its command buffer", MI_TEXT(world->name),
+                           MI_TEXT(queue->type->info.name), MI_ENTITY(found));
+        }
+    }
+    return result;
+}
+
+static mica_result check_events(const mica_world *world) {
+    const mi_events *events = mi_events_find(world);
+    mica_result result = MICA_OK;
+    for (uint32_t i = 0; events != NULL && result == MICA_OK && i < events->queues.count; i++) {
+        result = events->queues.data[i] != NULL ? check_queue(world, events->queues.data[i]) : MICA_OK;
+    }
+    return result;
+}
+
 mica_result mica_world_validate(mica_world *world) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
@@ -152,5 +176,8 @@ mica_result mica_world_validate(mica_world *world) {
     if (result == MICA_OK) {
         result = check_pools(world);
     }
-    return result == MICA_OK ? check_resources(world) : result;
+    if (result == MICA_OK) {
+        result = check_resources(world);
+    }
+    return result == MICA_OK ? check_events(world) : result;
 }

@@ -1,0 +1,778 @@
+// The bus: queues of events, their readers and handlers.
+//
+// What is kept follows from the cursors: an event leaves memory when it lies before all of them. Cursors are moved by
+// reading and delivering, and pushed on by what grows too old or too many, which counts as missed. Memory is looked
+// after when room is needed and when a tick begins, never while values are handed out: a cursor holds on to what it
+// handed out last, however far it has been pushed on.
+//
+// A queue that runs empty starts at the front of its first page again, so that what is read as it comes needs one page;
+// otherwise pages go round in the ring.
+//
+// Invariants: first <= held <= next of each cursor <= next of its queue; pages of events in memory are there; a queue
+// that nobody listens to keeps nothing but what a cursor that ended has just left, until it is next looked after.
+#include "world/event.h"
+
+#include "base/assert.h"
+#include "store/value.h"
+#include "world/commands.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PAGE_BYTE_SIZE = 4096, PAGE_SHIFT_MAX = 8, PAGE_CAPACITY_LEAST = 4 };
+
+static const char extension_key;
+
+// Pages
+
+static uint64_t page_number(const mi_event_queue *queue, uint64_t number) {
+    return (number - queue->origin) >> queue->page_shift;
+}
+
+static void **page_slot(const mi_event_queue *queue, uint64_t page) {
+    return &queue->pages[page & (queue->page_capacity - 1)];
+}
+
+void *mi_event_at(const mi_event_queue *queue, uint64_t number) {
+    const uint64_t mask = ((uint64_t)1 << queue->page_shift) - 1;
+    uint8_t *page = *page_slot(queue, page_number(queue, number));
+    return page + ((number - queue->origin) & mask) * queue->type->info.size;
+}
+
+// How many events from `number` on follow each other in memory.
+static uint64_t run_length(const mi_event_queue *queue, uint64_t number) {
+    const uint64_t left = queue->next - number;
+    if (queue->type->info.size == 0) {
+        return left;
+    }
+    const uint64_t size = (uint64_t)1 << queue->page_shift;
+    const uint64_t in_page = size - ((number - queue->origin) & (size - 1));
+    return left < in_page ? left : in_page;
+}
+
+static bool grow_ring(mi_heap *heap, mi_event_queue *queue, uint64_t first_page) {
+    const uint32_t capacity = queue->page_capacity == 0 ? PAGE_CAPACITY_LEAST : queue->page_capacity * 2;
+    size_t byte_size;
+    if (capacity < queue->page_capacity || !mi_size_product(capacity, sizeof(void *), &byte_size)) {
+        return false;
+    }
+    void **pages = mi_heap_allocate_zeroed(heap, MICA_MEMORY_EVENTS, byte_size, _Alignof(void *));
+    if (pages == NULL) {
+        return false;
+    }
+    for (uint64_t page = first_page; page < first_page + queue->page_capacity; page++) {
+        pages[page & (capacity - 1)] = *page_slot(queue, page);
+    }
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->pages, queue->page_capacity * sizeof(void *), _Alignof(void *));
+    queue->pages = pages;
+    queue->page_capacity = capacity;
+    return true;
+}
+
+static size_t page_byte_size(const mi_event_queue *queue) {
+    return (size_t)queue->type->info.size << queue->page_shift;
+}
+
+// Makes sure that there is memory for the next event.
+static bool have_place(mi_heap *heap, mi_event_queue *queue) {
+    const uint64_t page = page_number(queue, queue->next);
+    const uint64_t first_page = page_number(queue, queue->first);
+    if (queue->type->info.size == 0) {
+        return true;
+    }
+    if (page - first_page == queue->page_capacity && !grow_ring(heap, queue, first_page)) {
+        return false;
+    }
+    void **slot = page_slot(queue, page);
+    for (uint64_t spare = page + 1; *slot == NULL && spare < first_page + queue->page_capacity; spare++) {
+        *slot = *page_slot(queue, spare);
+        *page_slot(queue, spare) = NULL;
+    }
+    if (*slot == NULL) {
+        *slot = mi_heap_allocate(heap, MICA_MEMORY_EVENTS, page_byte_size(queue), queue->type->info.align);
+    }
+    return *slot != NULL;
+}
+
+// What is kept, and what is missed
+
+static uint32_t handler_count(const mi_event_queue *queue) {
+    return queue->bindings.count - queue->gone_count;
+}
+
+static bool has_listeners(const mi_event_queue *queue) {
+    return queue->readers.count > 0 || handler_count(queue) > 0;
+}
+
+// The first event that somebody has yet to see; with `held`, whose memory somebody may still be using.
+static uint64_t first_needed(const mi_event_queue *queue, bool held) {
+    uint64_t needed = queue->next;
+    for (uint32_t i = 0; i < queue->readers.count; i++) {
+        const mi_event_cursor *cursor = &queue->readers.data[i]->cursor;
+        const uint64_t number = held ? cursor->held : cursor->next;
+        needed = number < needed ? number : needed;
+    }
+    if (handler_count(queue) > 0 || queue->is_delivering) {
+        const uint64_t number = held ? queue->delivered.held : queue->delivered.next;
+        needed = number < needed ? number : needed;
+    }
+    return needed;
+}
+
+static void end_events(mica_world *world, mi_event_queue *queue, uint64_t end) {
+    while (queue->first < end) {
+        const uint64_t left = end - queue->first;
+        uint64_t count = run_length(queue, queue->first);
+        count = count < left ? count : left;
+        if (queue->type->has_destruct) {
+            mi_value_destruct(queue->type, &world->store.values, mi_event_at(queue, queue->first), (uint32_t)count);
+        }
+        queue->first += count;
+    }
+    if (queue->first == queue->next) {
+        queue->origin = queue->next;
+    }
+}
+
+// Ends what nobody needs any more.
+static void collect(mica_world *world, mi_event_queue *queue) {
+    end_events(world, queue, first_needed(queue, true));
+}
+
+static void push_cursor(mi_event_queue *queue, mi_event_cursor *cursor, uint64_t number) {
+    if (cursor->next < number) {
+        cursor->missed_count += number - cursor->next;
+        queue->missed_count += number - cursor->next;
+        cursor->next = number;
+    }
+}
+
+// Whoever has not seen an event before `number` has missed it.
+static void drop_before(mi_event_queue *queue, uint64_t number) {
+    for (uint32_t i = 0; i < queue->readers.count; i++) {
+        push_cursor(queue, &queue->readers.data[i]->cursor, number);
+    }
+    if (handler_count(queue) > 0) {
+        push_cursor(queue, &queue->delivered, number);
+    }
+}
+
+static void tell_missed(const mica_world *world, const mi_event_queue *queue, mi_event_cursor *cursor, const char *kind,
+                        const char *name) {
+    if (cursor->missed_count != cursor->told_count) {
+        mi_log(&world->log, MICA_LOG_WARNING,
+               "%s: %s%s missed %" PRIu64 " events of %s, which were too old or too many", world->name, kind, name,
+               cursor->missed_count - cursor->told_count, queue->type->info.name);
+        cursor->told_count = cursor->missed_count;
+    }
+}
+
+static void tell_reader(mica_event_reader *reader) {
+    tell_missed(reader->world, reader->queue, &reader->cursor, "reader ", reader->name);
+}
+
+static void tell_delivery(const mica_world *world, mi_event_queue *queue) {
+    tell_missed(world, queue, &queue->delivered, "deliveries", "");
+}
+
+// A tick begins: what was handed out is not in use any more, and everything is a tick older.
+static void age_queue(mica_world *world, const mi_events *events, mi_event_queue *queue) {
+    uint64_t *mark = &queue->marks[events->tick % queue->tick_limit];
+    drop_before(queue, *mark);
+    *mark = queue->next;
+    for (uint32_t i = 0; i < queue->readers.count; i++) {
+        mica_event_reader *reader = queue->readers.data[i];
+        reader->cursor.held = reader->cursor.next;
+        tell_reader(reader);
+    }
+    queue->delivered.held = queue->delivered.next;
+    tell_delivery(world, queue);
+    collect(world, queue);
+}
+
+static mica_result age_all(mica_world *world, void *state) {
+    mi_events *events = state;
+    for (uint32_t i = 0; i < events->queues.count; i++) {
+        if (events->queues.data[i] != NULL) {
+            age_queue(world, events, events->queues.data[i]);
+        }
+    }
+    events->tick++;
+    return MICA_OK;
+}
+
+// The world's events, made and ended with it
+
+static void free_queue(mica_world *world, mi_event_queue *queue) {
+    mi_heap *heap = &world->heap;
+    end_events(world, queue, queue->next);
+    for (uint32_t i = 0; i < queue->page_capacity; i++) {
+        mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->pages[i], page_byte_size(queue), queue->type->info.align);
+    }
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->pages, queue->page_capacity * sizeof(void *), _Alignof(void *));
+    while (queue->readers.count > 0) {
+        mi_event_reader_end(queue->readers.data[queue->readers.count - 1]);
+    }
+    MI_FREE(heap, MICA_MEMORY_EVENTS, &queue->readers);
+    MI_FREE(heap, MICA_MEMORY_EVENTS, &queue->bindings);
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->marks, queue->tick_limit * sizeof(uint64_t), _Alignof(uint64_t));
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, queue, sizeof(*queue), _Alignof(mi_event_queue));
+}
+
+static void free_events(mica_world *world, void *state) {
+    mi_events *events = state;
+    for (uint32_t i = 0; i < events->queues.count; i++) {
+        if (events->queues.data[i] != NULL) {
+            free_queue(world, events->queues.data[i]);
+        }
+    }
+    MI_FREE(&world->heap, MICA_MEMORY_EVENTS, &events->queues);
+    mi_heap_release(&world->heap, MICA_MEMORY_EVENTS, events, sizeof(*events), _Alignof(mi_events));
+}
+
+static const char *validate_cursor(const mi_event_queue *queue, const mi_event_cursor *cursor) {
+    const bool is_sound = queue->first <= cursor->held && cursor->held <= cursor->next && cursor->next <= queue->next;
+    return is_sound ? NULL : "events: a cursor stands outside what is kept";
+}
+
+static const char *validate_queue(const mi_event_queue *queue) {
+    const char *fault = handler_count(queue) > 0 ? validate_cursor(queue, &queue->delivered) : NULL;
+    for (uint32_t i = 0; fault == NULL && i < queue->readers.count; i++) {
+        fault = validate_cursor(queue, &queue->readers.data[i]->cursor);
+    }
+    uint32_t gone_count = 0;
+    for (uint32_t i = 0; i < queue->bindings.count; i++) {
+        gone_count += queue->bindings.data[i].call == NULL;
+    }
+    if (gone_count != queue->gone_count || (queue->busy == 0 && gone_count > 0)) {
+        return "events: handlers that were unbound are counted wrongly";
+    }
+    if (queue->origin > queue->first || queue->first > queue->next) {
+        return "events: the numbers are not in order";
+    }
+    for (uint64_t number = queue->first; fault == NULL && queue->type->info.size > 0 && number < queue->next;
+         number += run_length(queue, number)) {
+        if (*page_slot(queue, page_number(queue, number)) == NULL) {
+            return "events: a page is missing";
+        }
+    }
+    return fault;
+}
+
+static const char *validate_events(const mica_world *world, const void *state) {
+    (void)world;
+    const mi_events *events = state;
+    const char *fault = NULL;
+    for (uint32_t i = 0; fault == NULL && i < events->queues.count; i++) {
+        fault = events->queues.data[i] != NULL ? validate_queue(events->queues.data[i]) : NULL;
+    }
+    return fault;
+}
+
+mi_events *mi_events_find(const mica_world *world) {
+    return mi_world_extension(world, &extension_key);
+}
+
+mi_events *mi_events_open(mica_world *world, const char *call) {
+    mi_events *events = mi_events_find(world);
+    if (events != NULL) {
+        return events;
+    }
+    events = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_EVENTS, sizeof(*events), _Alignof(mi_events));
+    const mi_extension extension = {.key = &extension_key,
+                                    .state = events,
+                                    .destroy = free_events,
+                                    .validate = validate_events,
+                                    .begin_tick = age_all};
+    if (events == NULL || !mi_world_add_extension(world, &extension)) {
+        mi_heap_release(&world->heap, MICA_MEMORY_EVENTS, events, sizeof(*events), _Alignof(mi_events));
+        mi_fail_memory(&world->log, call, sizeof(*events));
+        return NULL;
+    }
+    return events;
+}
+
+static mi_event_queue *find_queue(const mica_world *world, mica_component component) {
+    const mi_events *events = mi_events_find(world);
+    return events != NULL && component < events->queues.count ? events->queues.data[component] : NULL;
+}
+
+// True if the limit could be set. What is kept grows old from now on.
+static bool set_tick_limit(mi_heap *heap, mi_event_queue *queue, uint32_t tick_limit) {
+    uint64_t *marks = mi_heap_allocate(heap, MICA_MEMORY_EVENTS, tick_limit * sizeof(uint64_t), _Alignof(uint64_t));
+    if (marks == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < tick_limit; i++) {
+        marks[i] = queue->first;
+    }
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->marks, queue->tick_limit * sizeof(uint64_t), _Alignof(uint64_t));
+    queue->marks = marks;
+    queue->tick_limit = tick_limit;
+    return true;
+}
+
+static mi_event_queue *add_queue(mica_world *world, mi_events *events, const mi_type *type) {
+    mi_heap *heap = &world->heap;
+    const uint32_t need = (uint32_t)type->info.id + 1;
+    if (!MI_RESERVE(heap, MICA_MEMORY_EVENTS, &events->queues, need)) {
+        return NULL;
+    }
+    while (events->queues.count < need) {
+        events->queues.data[events->queues.count++] = NULL;
+    }
+    mi_event_queue *queue = mi_heap_allocate_zeroed(heap, MICA_MEMORY_EVENTS, sizeof(*queue), _Alignof(mi_event_queue));
+    if (queue == NULL || !set_tick_limit(heap, queue, MICA_EVENT_TICKS_DEFAULT)) {
+        mi_heap_release(heap, MICA_MEMORY_EVENTS, queue, sizeof(*queue), _Alignof(mi_event_queue));
+        return NULL;
+    }
+    queue->type = type;
+    while (queue->page_shift < PAGE_SHIFT_MAX && (type->info.size << (queue->page_shift + 1)) <= PAGE_BYTE_SIZE) {
+        queue->page_shift++;
+    }
+    events->queues.data[type->info.id] = queue;
+    return queue;
+}
+
+mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component, const char *call) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+        return NULL;
+    }
+    mi_event_queue *queue = find_queue(world, component);
+    if (MICA_LIKELY(queue != NULL)) {
+        return queue;
+    }
+    const mi_type *type = mi_world_type(world, component, call);
+    mi_events *events = type != NULL ? mi_events_open(world, call) : NULL;
+    if (events == NULL) {
+        return NULL;
+    }
+    queue = add_queue(world, events, type);
+    if (queue == NULL) {
+        mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the events of {}", MI_TEXT(type->info.name));
+    }
+    return queue;
+}
+
+// Handlers
+
+mica_event_handler mica_event_bind(mica_world *world, mica_component component, mica_event_function call, void *user) {
+    const mica_event_handler none = {0};
+    mi_event_queue *queue = mi_event_queue_open(world, component, __func__);
+    if (queue == NULL) {
+        return none;
+    }
+    mi_events *events = mi_events_find(world);
+    if (call == NULL) {
+        mi_fail(&world->log, MICA_INVALID, __func__, "needs a function to bind to events of {}",
+                MI_TEXT(queue->type->info.name));
+        return none;
+    }
+    if (events->last_id == UINT32_MAX) {
+        mi_fail_plain(&world->log, MICA_LIMIT, __func__, "the numbers of handlers are used up");
+        return none;
+    }
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_EVENTS, &queue->bindings, (size_t)queue->bindings.count + 1)) {
+        mi_fail_memory(&world->log, __func__, sizeof(mi_event_binding));
+        return none;
+    }
+    if (handler_count(queue) == 0 && !queue->is_delivering) {
+        queue->delivered.next = queue->next;
+        queue->delivered.held = queue->next;
+    }
+    queue->bindings.data[queue->bindings.count++] = (mi_event_binding){++events->last_id, call, user};
+    return (mica_event_handler){events->last_id};
+}
+
+// Takes those that were unbound off the list, unless somebody goes over it.
+static void sweep_bindings(mi_event_queue *queue) {
+    if (queue->busy > 0 || queue->gone_count == 0) {
+        return;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < queue->bindings.count; i++) {
+        if (queue->bindings.data[i].call != NULL) {
+            queue->bindings.data[kept++] = queue->bindings.data[i];
+        }
+    }
+    queue->bindings.count = kept;
+    queue->gone_count = 0;
+}
+
+static bool unbind(mi_event_queue *queue, uint32_t id) {
+    for (uint32_t i = 0; i < queue->bindings.count; i++) {
+        mi_event_binding *binding = &queue->bindings.data[i];
+        if (binding->id == id && binding->call != NULL) {
+            binding->call = NULL;
+            queue->gone_count++;
+            sweep_bindings(queue);
+            return true;
+        }
+    }
+    return false;
+}
+
+mica_result mica_event_unbind(mica_world *world, mica_event_handler handler) {
+    if (world == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
+    }
+    const mi_events *events = mi_events_find(world);
+    for (uint32_t i = 0; events != NULL && i < events->queues.count; i++) {
+        if (events->queues.data[i] != NULL && unbind(events->queues.data[i], handler.id)) {
+            return MICA_OK;
+        }
+    }
+    return mi_fail(&world->log, MICA_UNKNOWN, __func__, "there is no handler {}", MI_UINT(handler.id));
+}
+
+// Calling handlers
+
+// A trigger or delivery under way.
+typedef struct dispatch {
+    const char *call;
+    const char *outer_call;
+    mica_commands *commands;
+} dispatch;
+
+// Where handlers record: in a system its own buffer, otherwise what walks record into.
+static mica_commands *open_commands(mica_world *world, const char *call) {
+    if (world->running != NULL) {
+        return mica_run_commands(world->running);
+    }
+    if (world->walk_commands == NULL) {
+        world->walk_commands = mi_commands_create(world, true);
+        if (world->walk_commands == NULL) {
+            mi_fail_memory(&world->log, call, 0);
+        }
+    }
+    return world->walk_commands;
+}
+
+static mica_result begin_dispatch(mica_world *world, mi_event_queue *queue, dispatch *current, const char *call) {
+    mi_events *events = mi_events_find(world);
+    if (events->depth == MICA_EVENT_DEPTH_MAX) {
+        return mi_fail(&world->log, MICA_LIMIT, call,
+                       "handlers have called each other {} deep, lastly by an event of {}",
+                       MI_UINT(MICA_EVENT_DEPTH_MAX), MI_TEXT(queue->type->info.name));
+    }
+    mica_commands *commands = open_commands(world, call);
+    if (commands == NULL) {
+        return mica_last_result();
+    }
+    *current = (dispatch){.call = call, .outer_call = world->callback_call, .commands = commands};
+    world->callback_call = call; // locks structure
+    events->depth++;
+    queue->busy++;
+    return MICA_OK;
+}
+
+static void end_dispatch(mica_world *world, mi_event_queue *queue, const dispatch *current) {
+    mi_events_find(world)->depth--;
+    world->callback_call = current->outer_call;
+    queue->busy--;
+    sweep_bindings(queue);
+    mi_world_apply_walk_commands(world, current->call);
+}
+
+static void call_handlers(mica_world *world, mi_event_queue *queue, const dispatch *current, const void *value) {
+    const uint32_t count = queue->bindings.count; // those bound meanwhile are told of the next event
+    for (uint32_t i = 0; i < count; i++) {
+        const mi_event_binding binding = queue->bindings.data[i];
+        if (binding.call != NULL) {
+            binding.call(&(mica_event){.world = world,
+                                       .commands = current->commands,
+                                       .value = value,
+                                       .user = binding.user,
+                                       .component = queue->type->info.id,
+                                       .handler = {binding.id}});
+        }
+    }
+}
+
+static mica_result check_value(const mica_world *world, const mi_event_queue *queue, const void *value,
+                               const char *call) {
+    if (MICA_UNLIKELY((value != NULL) != (queue->type->info.size > 0))) {
+        return value == NULL
+                   ? mi_fail(&world->log, MICA_INVALID, call, "needs a value of {}", MI_TEXT(queue->type->info.name))
+                   : mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(queue->type->info.name));
+    }
+    return MICA_OK;
+}
+
+mica_result mica_event_trigger(mica_world *world, mica_component component, const void *value) {
+    static const char call[] = "mica_event_trigger";
+    mi_event_queue *queue = mi_event_queue_open(world, component, call);
+    if (queue == NULL) {
+        return mica_last_result();
+    }
+    mica_result result = check_value(world, queue, value, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    if (handler_count(queue) > 0) {
+        dispatch current;
+        result = begin_dispatch(world, queue, &current, call);
+        if (result != MICA_OK) {
+            return result;
+        }
+        call_handlers(world, queue, &current, value);
+        end_dispatch(world, queue, &current);
+    }
+    queue->triggered_count++;
+    return MICA_OK;
+}
+
+// Calls the handlers for what is queued before `end`; for how many events.
+static int32_t deliver_until(mica_world *world, mi_event_queue *queue, const dispatch *current, uint64_t end) {
+    mi_event_cursor *cursor = &queue->delivered;
+    int32_t count = 0;
+    while (cursor->next < end && handler_count(queue) > 0 && count < INT32_MAX) {
+        cursor->held = cursor->next++;
+        cursor->seen_count++;
+        count++;
+        call_handlers(world, queue, current, queue->type->info.size > 0 ? mi_event_at(queue, cursor->held) : NULL);
+    }
+    cursor->held = cursor->next;
+    return count;
+}
+
+int32_t mica_event_deliver(mica_world *world, mica_component component) {
+    static const char call[] = "mica_event_deliver";
+    mi_event_queue *queue = mi_event_queue_open(world, component, call);
+    if (queue == NULL) {
+        return -1;
+    }
+    if (queue->is_delivering) {
+        mi_fail(&world->log, MICA_LOCKED, call, "events of {} are being delivered", MI_TEXT(queue->type->info.name));
+        return -1;
+    }
+    tell_delivery(world, queue);
+    if (handler_count(queue) == 0 || queue->delivered.next == queue->next) {
+        return 0;
+    }
+    dispatch current;
+    if (begin_dispatch(world, queue, &current, call) != MICA_OK) {
+        return -1;
+    }
+    queue->is_delivering = true;
+    const int32_t count = deliver_until(world, queue, &current, queue->next);
+    queue->is_delivering = false;
+    queue->delivered_count += (uint64_t)count;
+    end_dispatch(world, queue, &current);
+    return count;
+}
+
+// Sending
+
+// The oldest events make room for one more.
+static void keep_count(mi_event_queue *queue) {
+    if (queue->next - first_needed(queue, false) >= queue->count_limit) {
+        drop_before(queue, queue->next + 1 - queue->count_limit);
+    }
+}
+
+bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *value) {
+    const mi_type *type = queue->type;
+    mica_allocator *values = &world->store.values;
+    if (!has_listeners(queue)) {
+        if (type->movable_only) { // it is the bus's now
+            mi_value_destruct(type, values, (void *)(uintptr_t)value, 1);
+        }
+        queue->sent_count++;
+        queue->unheard_count++;
+        return true;
+    }
+    if (type->info.size > 0) {
+        const uint64_t slot_mask = ((uint64_t)1 << queue->page_shift) - 1;
+        if (((queue->next - queue->origin) & slot_mask) == 0) { // another page
+            collect(world, queue);
+        }
+        if (!have_place(&world->heap, queue) || !mi_value_make(type, values, mi_event_at(queue, queue->next), value)) {
+            return false;
+        }
+    }
+    if (queue->count_limit > 0) {
+        keep_count(queue);
+    }
+    queue->next++;
+    queue->sent_count++;
+    return true;
+}
+
+mica_result mica_event_send(mica_world *world, mica_component component, const void *value) {
+    static const char call[] = "mica_event_send";
+    mi_event_queue *queue = mi_event_queue_open(world, component, call);
+    if (queue == NULL) {
+        return mica_last_result();
+    }
+    const mica_result result = check_value(world, queue, value, call);
+    if (result != MICA_OK || mi_event_enqueue(world, queue, value)) {
+        return result;
+    }
+    return mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "no memory for an event of {}, or its hook could not copy it",
+                   MI_TEXT(queue->type->info.name));
+}
+
+mica_result mica_event_set_limits(mica_world *world, mica_component component, uint32_t tick_count,
+                                  uint32_t event_count) {
+    mi_event_queue *queue = mi_event_queue_open(world, component, __func__);
+    if (queue == NULL) {
+        return mica_last_result();
+    }
+    if (tick_count > MICA_EVENT_TICKS_MAX) {
+        return mi_fail(&world->log, MICA_LIMIT, __func__, "events of {} are to be kept for {} ticks; {} is the most",
+                       MI_TEXT(queue->type->info.name), MI_UINT(tick_count), MI_UINT(MICA_EVENT_TICKS_MAX));
+    }
+    if (!set_tick_limit(&world->heap, queue, tick_count == 0 ? MICA_EVENT_TICKS_DEFAULT : tick_count)) {
+        return mi_fail_memory(&world->log, __func__, tick_count * sizeof(uint64_t));
+    }
+    queue->count_limit = event_count;
+    if (event_count > 0 && queue->next - first_needed(queue, false) > event_count) {
+        drop_before(queue, queue->next - event_count);
+    }
+    return MICA_OK;
+}
+
+mica_result mica_event_statistics(const mica_world *world, mica_component component, mica_event_stats *stats) {
+    if (world == NULL || stats == NULL) {
+        return mi_fail(world == NULL ? NULL : &world->log, MICA_INVALID, __func__, "needs {}",
+                       MI_TEXT(world == NULL ? "a world" : "a place for the statistics"));
+    }
+    if (mi_world_type(world, component, __func__) == NULL) {
+        return MICA_UNKNOWN;
+    }
+    *stats = (mica_event_stats){0};
+    const mi_event_queue *queue = find_queue(world, component);
+    if (queue != NULL) {
+        *stats = (mica_event_stats){.sent_count = queue->sent_count,
+                                    .triggered_count = queue->triggered_count,
+                                    .delivered_count = queue->delivered_count,
+                                    .unheard_count = queue->unheard_count,
+                                    .missed_count = queue->missed_count,
+                                    .waiting_count = queue->next - first_needed(queue, false),
+                                    .reader_count = queue->readers.count,
+                                    .handler_count = handler_count(queue)};
+    }
+    return MICA_OK;
+}
+
+// Readers
+
+mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component component, const char *name,
+                                        const char *call) {
+    mi_event_queue *queue = mi_event_queue_open(world, component, call);
+    if (queue == NULL) {
+        return NULL;
+    }
+    mi_heap *heap = &world->heap;
+    mica_event_reader *reader =
+        mi_heap_allocate_zeroed(heap, MICA_MEMORY_EVENTS, sizeof(*reader), _Alignof(mica_event_reader));
+    char *copy = mi_heap_copy_text(heap, MICA_MEMORY_EVENTS, name == NULL ? "reader" : name);
+    if (reader == NULL || copy == NULL ||
+        !MI_RESERVE(heap, MICA_MEMORY_EVENTS, &queue->readers, (size_t)queue->readers.count + 1)) {
+        if (copy != NULL) {
+            mi_heap_release_text(heap, MICA_MEMORY_EVENTS, copy);
+        }
+        mi_heap_release(heap, MICA_MEMORY_EVENTS, reader, sizeof(*reader), _Alignof(mica_event_reader));
+        mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for a reader of events of {}",
+                MI_TEXT(queue->type->info.name));
+        return NULL;
+    }
+    *reader = (mica_event_reader){.world = world,
+                                  .queue = queue,
+                                  .name = copy,
+                                  .is_lent = true,
+                                  .cursor = {.next = queue->next, .held = queue->next}};
+    queue->readers.data[queue->readers.count++] = reader;
+    return reader;
+}
+
+mica_event_reader *mica_event_reader_create(mica_world *world, mica_component component, const char *name) {
+    mica_event_reader *reader = mi_event_reader_lend(world, component, name, __func__);
+    if (reader != NULL) {
+        reader->is_lent = false;
+    }
+    return reader;
+}
+
+void mi_event_reader_end(mica_event_reader *reader) {
+    mi_event_queue *queue = reader->queue;
+    mi_heap *heap = &reader->world->heap;
+    uint32_t place = queue->readers.count;
+    while (queue->readers.data[--place] != reader) {
+    }
+    queue->readers.count--;
+    memmove(queue->readers.data + place, queue->readers.data + place + 1,
+            (queue->readers.count - place) * sizeof(*queue->readers.data));
+    mi_heap_release_text(heap, MICA_MEMORY_EVENTS, reader->name);
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, reader, sizeof(*reader), _Alignof(mica_event_reader));
+}
+
+void mica_event_reader_destroy(mica_event_reader *reader) {
+    if (reader == NULL) {
+        return;
+    }
+    if (reader->is_lent) {
+        mi_fail(&reader->world->log, MICA_INVALID, __func__, "reader {} ends with its system", MI_TEXT(reader->name));
+        return;
+    }
+    mi_event_reader_end(reader);
+}
+
+static mica_result check_reader(const mica_event_reader *reader, const char *call) {
+    return MICA_LIKELY(reader != NULL) ? MICA_OK
+                                       : mi_fail(NULL, MICA_INVALID, call, "needs a reader; the last error was \"{}\"",
+                                                 MI_TEXT(mica_last_error()));
+}
+
+uint64_t mica_event_reader_count(const mica_event_reader *reader) {
+    return check_reader(reader, __func__) == MICA_OK ? reader->queue->next - reader->cursor.next : 0;
+}
+
+static const void *take(mica_event_reader *reader, mica_type *type, int32_t most, int32_t *count, const char *call) {
+    static const char tag_event;
+    *count = 0;
+    if (check_reader(reader, call) != MICA_OK) {
+        return NULL;
+    }
+    const mi_event_queue *queue = reader->queue;
+    if (type != NULL && mica_world_component(reader->world, type) != queue->type->info.id) {
+        mi_fail(&reader->world->log, MICA_MISMATCH, call, "reader {} reads events of {}, not of {}",
+                MI_TEXT(reader->name), MI_TEXT(queue->type->info.name), MI_TEXT(type->name));
+        return NULL;
+    }
+    tell_reader(reader);
+    mi_event_cursor *cursor = &reader->cursor;
+    cursor->held = cursor->next;
+    if (cursor->next == queue->next) {
+        return NULL;
+    }
+    const uint64_t limit = most > 0 ? (uint64_t)most : INT32_MAX;
+    const uint64_t length = run_length(queue, cursor->next);
+    *count = (int32_t)(length < limit ? length : limit);
+    cursor->next += (uint64_t)*count;
+    cursor->seen_count += (uint64_t)*count;
+    return queue->type->info.size > 0 ? mi_event_at(queue, cursor->held) : &tag_event;
+}
+
+const void *mica_event_reader_next(mica_event_reader *reader, mica_type *type) {
+    int32_t count;
+    return take(reader, type, 1, &count, __func__);
+}
+
+const void *mica_event_reader_span(mica_event_reader *reader, mica_type *type, int32_t most, int32_t *count) {
+    int32_t ignored;
+    return take(reader, type, most, count != NULL ? count : &ignored, __func__);
+}
+
+mica_event_reader_stats mica_event_reader_statistics(const mica_event_reader *reader) {
+    if (check_reader(reader, __func__) != MICA_OK) {
+        return (mica_event_reader_stats){.name = ""};
+    }
+    return (mica_event_reader_stats){.name = reader->name,
+                                     .component = reader->queue->type->info.id,
+                                     .seen_count = reader->cursor.seen_count,
+                                     .missed_count = reader->cursor.missed_count};
+}

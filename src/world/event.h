@@ -1,0 +1,90 @@
+// Events: what is queued of each type, and who has seen how much of it.
+//
+// Events of a type are numbered in the order in which they are sent. Values lie in pages of a power of two of them; the
+// pages of the events that are kept stand in a ring. A *cursor* is a place in the numbers: each reader has one, and the
+// handlers of a type have one together, for deliveries.
+#pragma once
+
+#include "world/world.h"
+
+#include <mica/event.h>
+
+typedef struct mi_event_cursor {
+    uint64_t next; // the first event that was not seen
+    uint64_t held; // memory stays from here on: what was handed out last may still be in use. Not above `next`
+    uint64_t seen_count;
+    uint64_t missed_count;
+    uint64_t told_count; // of those missed: said in the log
+} mi_event_cursor;
+
+struct mi_event_queue;
+
+struct mica_event_reader {
+    mica_world *world;
+    struct mi_event_queue *queue;
+    char *name;
+    bool is_lent; // a part of the library ends it
+    mi_event_cursor cursor;
+};
+
+typedef struct mi_event_binding {
+    uint32_t id;
+    mica_event_function call; // NULL: unbound, and listed until nobody goes over the list
+    void *user;
+} mi_event_binding;
+
+// All about the events of one type.
+typedef struct mi_event_queue {
+    const mi_type *type;
+
+    MI_ARRAY(mi_event_binding) bindings; // in order of binding: ascending by id
+    uint32_t gone_count;                 // of `bindings`: unbound
+    uint32_t busy;                       // how often somebody goes over `bindings`
+    bool is_delivering;
+    mi_event_cursor delivered; // of the handlers; means nothing while none is bound
+    MI_ARRAY(mica_event_reader *) readers;
+
+    uint64_t first;         // the first event in memory
+    uint64_t next;          // the number of the next one to be sent
+    uint64_t origin;        // the number that stands in the first slot of page 0
+    void **pages;           // page p in slot p modulo the capacity; slots that no event is in may hold spare pages
+    uint32_t page_capacity; // 0 or a power of two
+    uint32_t page_shift;
+
+    uint64_t *marks; // by tick modulo tick_limit: `next` when that tick began
+    uint32_t tick_limit;
+    uint32_t count_limit; // 0: none
+
+    uint64_t sent_count;
+    uint64_t triggered_count;
+    uint64_t delivered_count;
+    uint64_t unheard_count;
+    uint64_t missed_count;
+} mi_event_queue;
+
+typedef struct mi_events {
+    MI_ARRAY(mi_event_queue *) queues; // by component; NULL: nothing was ever asked of its events
+    uint32_t last_id;                  // of handlers
+    uint32_t depth;                    // of triggers and deliveries in each other
+    uint64_t tick;                     // ticks begun
+} mi_events;
+
+// The events of a world; NULL: it has none yet.
+mi_events *mi_events_find(const mica_world *world);
+// As mi_events_find, made on first use. NULL: MICA_OUT_OF_MEMORY, set for `call`.
+mi_events *mi_events_open(mica_world *world, const char *call);
+
+// The queue of a type, made on first use. NULL: MICA_OUT_OF_MEMORY, MICA_INVALID (no world), MICA_UNKNOWN.
+mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component, const char *call);
+
+// The value of an event in memory: first <= number < next, of a type with data.
+void *mi_event_at(const mi_event_queue *queue, uint64_t number);
+
+// Queues an event: the one way onto the bus for all that is sent. `value` is as the type wants it. False: out of
+// memory, or the copy hook could not, and nothing has happened.
+bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *value);
+
+// A reader that a part of the library ends by mi_event_reader_end.
+mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component component, const char *name,
+                                        const char *call);
+void mi_event_reader_end(mica_event_reader *reader);

@@ -1,0 +1,293 @@
+// The inbox: messages of other threads become events of the world.
+//
+// Threads that post touch the inbox and the schema, whose types are published for all threads, and nothing of the world
+// beside. Values are plain bytes, so they lie one behind the other whatever their alignment and are brought into place
+// when they become events.
+//
+// Invariants: `posted`, `left_…` and `stats` are touched under the lock alone; what waits, `posted` and `left_…`
+// together, never exceeds the limits; between calls `drained` holds messages only if
+// memory ran out while they were being sent, and these are older than all in `posted`.
+#include "world/inbox.h"
+
+#include "store/schema.h"
+#include "world/event.h"
+
+#include <string.h>
+
+// How far a descriptor that is the same as another one is followed; a schema follows no further.
+enum { SAME_AS_MAX = 64 };
+
+static const char extension_key;
+
+// Posting, on any thread. Errors go to no log: its handler belongs to the world's thread.
+
+static bool has_room(const mica_inbox *inbox, uint32_t byte_size) {
+    const mica_inbox_stats *limits = &inbox->stats;
+    const uint64_t count = (uint64_t)inbox->posted.count + inbox->left_count;
+    const uint64_t bytes = (uint64_t)inbox->posted.byte_size + inbox->left_byte_size;
+    return count < limits->message_limit && bytes + byte_size <= limits->byte_limit;
+}
+
+// False: full.
+static bool append(mica_inbox *inbox, const mi_type *type, const void *value) {
+    mi_lock_take(&inbox->lock);
+    mi_inbox_buffer *posted = &inbox->posted;
+    const uint32_t byte_size = type->info.size;
+    const bool fits = has_room(inbox, byte_size);
+    if (fits) {
+        posted->components[posted->count++] = type->info.id;
+        if (byte_size > 0) {
+            memcpy(posted->bytes + posted->byte_size, value, byte_size);
+            posted->byte_size += byte_size;
+        }
+        const uint32_t waiting = posted->count + inbox->left_count;
+        inbox->stats.posted_count++;
+        inbox->stats.most_waiting_count =
+            waiting > inbox->stats.most_waiting_count ? waiting : inbox->stats.most_waiting_count;
+    } else {
+        inbox->stats.refused_count++;
+    }
+    mi_lock_give(&inbox->lock);
+    return fits;
+}
+
+static mica_result post(mica_inbox *inbox, const mi_type *type, const void *value, const char *call) {
+    const mica_component_info *info = &type->info;
+    if (type->has_construct || type->has_destruct || type->has_move || type->has_copy) {
+        return mi_fail(NULL, MICA_UNSUPPORTED, call, "{} has hooks: its values cannot be handed to another thread",
+                       MI_TEXT(info->name));
+    }
+    if ((value != NULL) != (info->size > 0)) {
+        return value == NULL ? mi_fail(NULL, MICA_INVALID, call, "needs a value of {}", MI_TEXT(info->name))
+                             : mi_fail(NULL, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(info->name));
+    }
+    if (append(inbox, type, value)) {
+        return MICA_OK;
+    }
+    // The limits never change.
+    return mi_fail(NULL, MICA_LIMIT, call, "no room for {}: the inbox holds {} messages with {} bytes",
+                   MI_TEXT(info->name), MI_UINT(inbox->stats.message_limit), MI_UINT(inbox->stats.byte_limit));
+}
+
+static mica_result check_inbox(const mica_inbox *inbox, const char *call) {
+    return MICA_LIKELY(inbox != NULL) ? MICA_OK : mi_fail_plain(NULL, MICA_INVALID, call, "needs an inbox");
+}
+
+mica_result mica_inbox_post(mica_inbox *inbox, mica_component component, const void *value) {
+    if (check_inbox(inbox, __func__) != MICA_OK) {
+        return MICA_INVALID;
+    }
+    const mi_type *type = mi_schema_type(inbox->schema, component);
+    return type != NULL ? post(inbox, type, value, __func__)
+                        : mi_fail(NULL, MICA_UNKNOWN, __func__, "there is no component with id {}", MI_UINT(component));
+}
+
+// The type that a descriptor stands for, without adding anything to the schema. NULL, with the error set.
+static const mi_type *find_type(const mica_inbox *inbox, const mica_type *descriptor, const char *call) {
+    if (descriptor == NULL || descriptor->name == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a type with a name");
+        return NULL;
+    }
+    const uint64_t cache = mi_load_cache(&descriptor->cache);
+    if (cache >> 32 == mi_schema_serial(inbox->schema)) {
+        return mi_schema_type(inbox->schema, (mica_component)cache);
+    }
+    const mica_component component = mica_schema_find(inbox->schema, descriptor->name);
+    if (component == 0) {
+        mi_fail(NULL, MICA_UNKNOWN, call, "{} must be registered before it is posted", MI_TEXT(descriptor->name));
+        return NULL;
+    }
+    const mi_type *type = mi_schema_type(inbox->schema, component);
+    const mica_type *origin = descriptor;
+    for (uint32_t i = 0; origin->same_as != NULL && i < SAME_AS_MAX; i++) {
+        origin = origin->same_as;
+    }
+    if (origin->kind != type->info.kind || origin->size != type->info.size ||
+        (origin->size > 0 && origin->align != type->info.align)) {
+        mi_fail(NULL, MICA_MISMATCH, call,
+                "{} is known with {} bytes and posted with {}, or with another alignment or kind",
+                MI_TEXT(descriptor->name), MI_UINT(type->info.size), MI_UINT(origin->size));
+        return NULL;
+    }
+    return type;
+}
+
+mica_result mica_inbox_post_type(mica_inbox *inbox, mica_type *descriptor, const void *value) {
+    if (check_inbox(inbox, __func__) != MICA_OK) {
+        return MICA_INVALID;
+    }
+    const mi_type *type = find_type(inbox, descriptor, __func__);
+    return type != NULL ? post(inbox, type, value, __func__) : mica_last_result();
+}
+
+// Draining, on the world's thread
+
+static uint32_t unsent_count(const mica_inbox *inbox) {
+    return inbox->drained.count - inbox->sent_count;
+}
+
+// Exchanges the buffers if all of `drained` was sent. False: nothing waits.
+static bool fetch(mica_inbox *inbox) {
+    if (unsent_count(inbox) > 0) {
+        return true;
+    }
+    mi_lock_take(&inbox->lock);
+    const mi_inbox_buffer empty = {.components = inbox->drained.components, .bytes = inbox->drained.bytes};
+    inbox->drained = inbox->posted;
+    inbox->posted = empty;
+    inbox->sent_count = 0;
+    inbox->sent_byte_size = 0;
+    inbox->left_count = 0;
+    inbox->left_byte_size = 0;
+    mi_lock_give(&inbox->lock);
+    return inbox->drained.count > 0;
+}
+
+// Sends the first message of `drained`; false: out of memory.
+static bool send_one(mica_inbox *inbox, const char *call) {
+    const mi_inbox_buffer *drained = &inbox->drained;
+    mi_event_queue *queue = mi_event_queue_open(inbox->world, drained->components[inbox->sent_count], call);
+    if (queue == NULL) {
+        return false;
+    }
+    const uint32_t byte_size = queue->type->info.size;
+    const void *value = byte_size > 0 ? drained->bytes + inbox->sent_byte_size : NULL;
+    if (!mi_event_enqueue(inbox->world, queue, value)) {
+        mi_fail(&inbox->world->log, MICA_OUT_OF_MEMORY, call, "no memory for an event of {} from the inbox",
+                MI_TEXT(queue->type->info.name));
+        return false;
+    }
+    inbox->sent_count++;
+    inbox->sent_byte_size += byte_size;
+    return true;
+}
+
+// What was posted when draining began is sent; so is what an earlier attempt has left.
+static mica_result drain(mica_inbox *inbox, const char *call, int32_t *count) {
+    const int32_t turn_count = unsent_count(inbox) > 0 ? 2 : 1;
+    bool complete = true;
+    *count = 0;
+    for (int32_t turn = 0; complete && turn < turn_count && fetch(inbox); turn++) {
+        while (complete && unsent_count(inbox) > 0) {
+            complete = send_one(inbox, call);
+            *count += complete ? 1 : 0;
+        }
+    }
+    mi_lock_take(&inbox->lock);
+    inbox->stats.drained_count += (uint64_t)*count;
+    inbox->left_count = unsent_count(inbox);
+    inbox->left_byte_size = inbox->drained.byte_size - inbox->sent_byte_size;
+    mi_lock_give(&inbox->lock);
+    return complete ? MICA_OK : mica_last_result();
+}
+
+int32_t mica_inbox_drain(mica_world *world) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
+        return -1;
+    }
+    mica_inbox *inbox = mi_world_extension(world, &extension_key);
+    int32_t count = 0;
+    return inbox == NULL || drain(inbox, __func__, &count) == MICA_OK ? count : -1;
+}
+
+mica_inbox_stats mica_inbox_statistics(mica_inbox *inbox) {
+    if (check_inbox(inbox, __func__) != MICA_OK) {
+        return (mica_inbox_stats){0};
+    }
+    mi_lock_take(&inbox->lock);
+    mica_inbox_stats stats = inbox->stats;
+    stats.waiting_count = inbox->posted.count + inbox->left_count;
+    stats.waiting_byte_size = inbox->posted.byte_size + inbox->left_byte_size;
+    mi_lock_give(&inbox->lock);
+    return stats;
+}
+
+// The inbox, made and ended with its world
+
+static void free_buffer(mi_heap *heap, mi_inbox_buffer *buffer, const mica_inbox_stats *limits) {
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, buffer->components, limits->message_limit * sizeof(mica_component),
+                    _Alignof(mica_component));
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, buffer->bytes, limits->byte_limit, 1);
+}
+
+static bool make_buffer(mi_heap *heap, mi_inbox_buffer *buffer, const mica_inbox_stats *limits) {
+    size_t byte_size;
+    if (!mi_size_product(limits->message_limit, sizeof(mica_component), &byte_size)) {
+        return false;
+    }
+    buffer->components = mi_heap_allocate(heap, MICA_MEMORY_EVENTS, byte_size, _Alignof(mica_component));
+    buffer->bytes = mi_heap_allocate(heap, MICA_MEMORY_EVENTS, limits->byte_limit, 1);
+    return buffer->components != NULL && buffer->bytes != NULL;
+}
+
+static void free_inbox(mica_world *world, void *state) {
+    mica_inbox *inbox = state;
+    mi_heap *heap = &world->heap;
+    free_buffer(heap, &inbox->drained, &inbox->stats);
+    free_buffer(heap, &inbox->posted, &inbox->stats);
+    mi_lock_destroy(&inbox->lock);
+    mi_heap_release(heap, MICA_MEMORY_EVENTS, inbox, sizeof(*inbox), _Alignof(mica_inbox));
+}
+
+static const char *validate_inbox(const mica_world *world, const void *state) {
+    (void)world;
+    const mica_inbox *inbox = state;
+    const bool is_sound =
+        inbox->sent_count <= inbox->drained.count && inbox->sent_byte_size <= inbox->drained.byte_size;
+    return is_sound ? NULL : "inbox: more was sent than there was";
+}
+
+static mica_result begin_tick(mica_world *world, void *state) {
+    (void)world;
+    int32_t count;
+    return drain(state, "mica_world_step", &count);
+}
+
+static mica_inbox *make_inbox(mica_world *world) {
+    mi_heap *heap = &world->heap;
+    mica_inbox *inbox = mi_heap_allocate_zeroed(heap, MICA_MEMORY_EVENTS, sizeof(*inbox), _Alignof(mica_inbox));
+    if (inbox == NULL) {
+        return NULL;
+    }
+    const mica_world_def *def = &world->def;
+    inbox->world = world;
+    inbox->schema = world->schema;
+    inbox->stats.message_limit = def->inbox_message_limit != 0 ? def->inbox_message_limit : MICA_INBOX_MESSAGES_DEFAULT;
+    inbox->stats.byte_limit = def->inbox_byte_limit != 0 ? def->inbox_byte_limit : MICA_INBOX_BYTES_DEFAULT;
+    if (!mi_lock_init(&inbox->lock)) {
+        mi_heap_release(heap, MICA_MEMORY_EVENTS, inbox, sizeof(*inbox), _Alignof(mica_inbox));
+        return NULL;
+    }
+    const mi_extension extension = {.key = &extension_key,
+                                    .state = inbox,
+                                    .destroy = free_inbox,
+                                    .validate = validate_inbox,
+                                    .begin_tick = begin_tick};
+    if (!make_buffer(heap, &inbox->drained, &inbox->stats) || !make_buffer(heap, &inbox->posted, &inbox->stats) ||
+        !mi_world_add_extension(world, &extension)) {
+        free_inbox(world, inbox);
+        return NULL;
+    }
+    return inbox;
+}
+
+mica_inbox *mica_world_inbox(mica_world *world) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
+        return NULL;
+    }
+    mica_inbox *inbox = mi_world_extension(world, &extension_key);
+    if (inbox != NULL) {
+        return inbox;
+    }
+    // The events come first: what a tick drains is to be of that tick.
+    if (mi_events_open(world, __func__) == NULL) {
+        return NULL;
+    }
+    inbox = make_inbox(world);
+    if (inbox == NULL) {
+        mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, __func__, "out of memory for the inbox of a world");
+    }
+    return inbox;
+}
