@@ -19,10 +19,11 @@
 /// `mica_world_step`) nothing grows old: there the limit on their number keeps a reader that is never read from filling
 /// memory. `mica_world_clear` leaves events alone; they end with the world.
 ///
-/// **Inside a handler** structure is locked: the world's structural verbs are refused with `MICA_LOCKED`. Everything
-/// can be read, values that are there can be set, and structural changes are recorded into `event->commands`. Those are
-/// applied when the trigger or delivery that caused them has ended; inside a walk when that has ended. In a system they
-/// go into the system's buffer, to the next barrier. Handlers may bind, unbind, send, trigger, and deliver other types.
+/// **Inside a handler** structure is locked as in an observer (observer.h): the world's structural verbs are refused
+/// with `MICA_LOCKED`. Everything can be read, values that are there can be set, and structural changes are recorded
+/// into `event->commands`. Those are applied when the operation that caused them has ended: a trigger, a delivery as a
+/// whole, the verb whose observer triggers, a walk. In a system that locks structure they go into the system's buffer,
+/// to the next barrier. Handlers may bind, unbind, send, trigger, and deliver other types.
 ///
 /// All functions here belong to the world's thread; other threads have the inbox (inbox.h). Sending, reading and
 /// delivering allocate nothing once there is memory for as many events as are kept at a time.

@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 #include "store/value.h"
-#include "world/commands.h"
+#include "world/notice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -436,20 +436,6 @@ typedef struct dispatch {
     mica_commands *commands;
 } dispatch;
 
-// Where handlers record: in a system its own buffer, otherwise what walks record into.
-static mica_commands *open_commands(mica_world *world, const char *call) {
-    if (world->running != NULL) {
-        return mica_run_commands(world->running);
-    }
-    if (world->walk_commands == NULL) {
-        world->walk_commands = mi_commands_create(world, true);
-        if (world->walk_commands == NULL) {
-            mi_fail_memory(&world->log, call, 0);
-        }
-    }
-    return world->walk_commands;
-}
-
 static mica_result begin_dispatch(mica_world *world, mi_event_queue *queue, dispatch *current, const char *call) {
     mi_events *events = mi_events_find(world);
     if (events->depth == MICA_EVENT_DEPTH_MAX) {
@@ -457,10 +443,10 @@ static mica_result begin_dispatch(mica_world *world, mi_event_queue *queue, disp
                        "handlers have called each other {} deep, lastly by an event of {}",
                        MI_UINT(MICA_EVENT_DEPTH_MAX), MI_TEXT(queue->type->info.name));
     }
-    mica_commands *commands = open_commands(world, call);
-    if (commands == NULL) {
-        return mica_last_result();
+    if (!mi_signal_open_buffers(world)) {
+        return mi_fail_memory(&world->log, call, 0);
     }
+    mica_commands *commands = mi_signal_commands(world); // they record as observers do
     *current = (dispatch){.call = call, .outer_call = world->callback_call, .commands = commands};
     world->callback_call = call; // locks structure
     events->depth++;
@@ -473,7 +459,10 @@ static void end_dispatch(mica_world *world, mi_event_queue *queue, const dispatc
     world->callback_call = current->outer_call;
     queue->busy--;
     sweep_bindings(queue);
-    mi_world_apply_walk_commands(world, current->call);
+    if (current->commands == world->signals.recorded && mica_commands_count(current->commands) > 0) {
+        world->signals.has_recorded = true;
+    }
+    mi_world_finish(world, current->call);
 }
 
 static void call_handlers(mica_world *world, mi_event_queue *queue, const dispatch *current, const void *value) {

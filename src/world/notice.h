@@ -108,6 +108,8 @@ mica_signal mi_signal_make(mica_world *world, uint32_t kind, mica_entity entity)
 
 // Reactions (reaction.c)
 
+// Makes the buffers that observers and handlers of events record into, while there are none; false: out of memory.
+bool mi_signal_open_buffers(mica_world *world);
 // The buffer that observers record into now; NULL: nobody is connected.
 mica_commands *mi_signal_commands(mica_world *world);
 // Notes that an observer has recorded commands, from number `first` on, into a round's buffer.

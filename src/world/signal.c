@@ -139,8 +139,7 @@ static mi_watch *open_watch(mica_world *world, uint32_t component) {
     return *watch;
 }
 
-// Makes the buffers that observers record into, while there are none.
-static bool open_buffers(mica_world *world) {
+bool mi_signal_open_buffers(mica_world *world) {
     mi_signals *signals = &world->signals;
     mica_commands **buffers[] = {&signals->recorded, &signals->applied, &world->walk_commands};
     for (uint32_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
@@ -239,7 +238,8 @@ mi_observer *mi_signal_find(const mi_signals *signals, uint32_t id) {
 mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     mi_signals *signals = &world->signals;
     mi_heap *heap = &world->heap;
-    mi_channel *channel = open_buffers(world) ? open_channel(world, given->kind, given->component, given->query) : NULL;
+    mi_channel *channel =
+        mi_signal_open_buffers(world) ? open_channel(world, given->kind, given->component, given->query) : NULL;
     if (channel == NULL ||
         !MI_RESERVE(heap, MICA_MEMORY_OBSERVERS, &signals->observers, signals->observers.count + 1u) ||
         !MI_RESERVE(heap, MICA_MEMORY_OBSERVERS, &channel->observers, channel->observers.count + 1u)) {
