@@ -21,6 +21,7 @@
 #include <mica/result.h>
 #include <mica/schema.h>
 #include <mica/slot_map.h>
+#include <mica/subscription.h>
 #include <mica/system.h>
 #include <mica/timer.h>
 #include <mica/transform.h>

@@ -36,7 +36,8 @@ typedef struct sweep {
     mica_group *group;     // made by those who need it
     mica_entity stone;     // as well: Ore and Gem
     mica_observer observer;
-    mica_entity dune; // as well: Sand and Wet
+    mica_entity dune;                // as well: Sand and Wet
+    mica_subscription *subscription; // has listed `plain`
     mica_key key;
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
@@ -554,6 +555,12 @@ static bool order_create(sweep *s) {
     mica_order_destroy(order);
     return worked;
 }
+static bool subscribe(sweep *s) {
+    const mica_subscription_def def = {.components = {mica_type_of(Health), mica_type_of(Position)}};
+    mica_subscription *subscription = mica_subscribe(s->w.world, &def);
+    mica_subscription_destroy(subscription);
+    return subscription != NULL;
+}
 static void make_order(sweep *s) {
     s->order = mica_order_create(s->query, ID(Position), compare_indices, NULL);
     assert_non_null(s->order);
@@ -809,6 +816,7 @@ static const sweep_operation operations[] = {
     {"mica_slot_map_reserve", slot_map_reserve, NULL, false},
     {"mica_stage_add_after", stage_add_after, NULL, false},
     {"mica_stage_add_before", stage_add_before, NULL, false},
+    {"mica_subscribe", subscribe, NULL, false},
     {"mica_system_add", system_add, NULL, false},
     {"mica_system_add_named", system_add_named, fill_catalog, false},
     {"mica_timer_system_add", timer_system_add, know_timers, false},
@@ -1110,6 +1118,26 @@ static bool poses_are_computed(sweep *s) {
     return constructed && there_and_back && mica_transform_world_of(s->w.world, s->child, matrix) == MICA_OK &&
            matrix[15] == 1;
 }
+static void list_one(sweep *s) {
+    s->subscription = mica_subscribe(s->w.world, NULL);
+    assert_non_null(s->subscription);
+    assert_int_equal(mica_set(s->w.world, s->plain, Health, {5}), MICA_OK);
+}
+static bool changes_are_collected(sweep *s) {
+    mica_change change = {.flags = 0};
+    return mica_subscription_count(s->subscription) == 1 &&
+           mica_subscription_collect(s->subscription, &change, 1) == 1 && mica_entity_equal(change.entity, s->plain) &&
+           change.flags == MICA_CHANGE_VALUE && mica_subscription_count(s->subscription) == 0;
+}
+static bool a_subscription_ends(sweep *s) {
+    mica_subscription_destroy(s->subscription);
+    return mica_last_result() == MICA_OK;
+}
+static bool versions_are_told(sweep *s) {
+    const uint64_t now = mica_world_version(s->w.world);
+    return mica_set(s->w.world, s->plain, Health, {5}) == MICA_OK && mica_entity_version(s->w.world, s->plain) == now &&
+           mica_entity_component_version(s->w.world, s->plain, ID(Health)) == now;
+}
 static void count_findings(const mica_diagnosis *diagnosis, void *user) {
     *(int32_t *)user += diagnosis->kind == MICA_DIAGNOSIS_SYSTEM && strstr(diagnosis->text, "idle") != NULL;
 }
@@ -1159,8 +1187,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_commands_statistics", a_buffer_tells, apply_and_record_one, false},
     {"mica_commands_world", a_buffer_tells, apply_and_record_one, false},
     {"mica_delta_time", a_tick_runs, let_system_ask, false},
+    {"mica_diagnosis_name", findings_are_told, add_idle_system, false},
     {"mica_entity_alive", values_are_read_and_written, NULL, false},
     {"mica_entity_component_enabled", what_is_hidden_is_told_and_shown, hide_one, false},
+    {"mica_entity_component_version", versions_are_told, NULL, false},
     {"mica_entity_components", values_are_read_and_written, NULL, false},
     {"mica_entity_destroy", a_parent_is_destroyed, NULL, false},
     {"mica_entity_destroy_many", many_are_destroyed, NULL, false},
@@ -1170,10 +1200,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_entity_get_write", values_are_read_and_written, NULL, false},
     {"mica_entity_has", values_are_read_and_written, NULL, false},
     {"mica_entity_has_all", values_are_read_and_written, NULL, false},
-    {"mica_diagnosis_name", findings_are_told, add_idle_system, false},
     {"mica_entity_has_any", values_are_read_and_written, NULL, false},
     {"mica_entity_killed", what_is_hidden_is_told_and_shown, hide_one, false},
     {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
+    {"mica_entity_version", versions_are_told, NULL, false},
     {"mica_error_clear", errors_are_told_and_forgotten, NULL, false},
     {"mica_first_child", children_are_found, NULL, false},
     {"mica_group_count", a_group_is_counted_and_ends, group_pools, false},
@@ -1233,6 +1263,9 @@ static const sweep_operation needs_nothing[] = {
     {"mica_slot_map_remove", a_map_is_used_up, fill_map, false},
     {"mica_slot_map_values", a_map_is_used_up, fill_map, false},
     {"mica_stage_name", systems_answer, NULL, false},
+    {"mica_subscription_collect", changes_are_collected, list_one, false},
+    {"mica_subscription_count", changes_are_collected, list_one, false},
+    {"mica_subscription_destroy", a_subscription_ends, list_one, false},
     {"mica_system_enable", a_system_is_disabled, NULL, false},
     {"mica_system_find", systems_answer, NULL, false},
     {"mica_system_remove", a_system_is_removed, NULL, false},
