@@ -38,6 +38,10 @@ typedef struct sweep {
     mica_observer observer;
     mica_entity dune;                // as well: Sand and Wet
     mica_subscription *subscription; // has listed `plain`
+    mica_event_handler handler;      // of events of Position, counts them in heard_count; made by those who need it
+    mica_event_reader *reader;       // as well
+    mica_inbox *inbox;               // as well
+    int32_t heard_count;
     mica_key key;
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
@@ -147,6 +151,18 @@ static uint64_t mix_entity(uint64_t hash, mica_world *world, mica_entity entity)
     return mix_number(hash, (uint64_t)mica_child_count(world, entity));
 }
 
+static uint64_t mix_events(uint64_t hash, sweep *s) {
+    mica_event_stats stats;
+    assert_int_equal(mica_event_statistics(s->w.world, ID(Position), &stats), MICA_OK);
+    hash = mix_number(hash, stats.sent_count);
+    hash = mix_number(hash, stats.triggered_count);
+    hash = mix_number(hash, stats.delivered_count);
+    hash = mix_number(hash, stats.waiting_count);
+    hash = mix_number(hash, stats.reader_count);
+    hash = mix_number(hash, stats.handler_count);
+    return mix_number(hash, s->inbox == NULL ? 0 : mica_inbox_statistics(s->inbox).waiting_count);
+}
+
 static uint64_t fingerprint(sweep *s) {
     mica_world *world = s->w.world;
     const mi_slots *slots = &world->store.slots;
@@ -172,6 +188,7 @@ static uint64_t fingerprint(sweep *s) {
     }
     hash = mix(hash, mica_resource(world, Mass), sizeof(Mass));
     hash = mix_number(hash, (uint64_t)mica_schema_count(mica_world_schema(world)));
+    hash = mix_events(hash, s);
     hash = mix_number(hash, (uint64_t)mica_commands_count(s->commands));
     hash = mix_number(hash, mica_slot_map_count(s->map));
     hash = mix_number(hash, (uint64_t)mica_catalog_count(s->catalog));
@@ -530,6 +547,62 @@ static void observe_gems(sweep *s) {
     s->observer = mica_on_added(s->w.world, Gem, ignore_signal, NULL);
     assert_int_not_equal(s->observer.id, 0);
 }
+static void hear(const mica_event *event) {
+    ((sweep *)event->user)->heard_count++;
+}
+static bool event_bind(sweep *s) {
+    return mica_on_event(s->w.world, Position, hear, s).id != 0;
+}
+static void bind_handler(sweep *s) {
+    s->handler = mica_on_event(s->w.world, Position, hear, s);
+    assert_int_not_equal(s->handler.id, 0);
+}
+static bool event_trigger(sweep *s) {
+    return mica_trigger(s->w.world, Position, {1, 2, 3}) == MICA_OK && s->heard_count == 1;
+}
+static bool event_send(sweep *s) {
+    return mica_send(s->w.world, Position, {1, 2, 3}) == MICA_OK && mica_event_reader_count(s->reader) == 1;
+}
+static void make_reader(sweep *s) {
+    s->reader = mica_reader_of(s->w.world, Position, "sweep");
+    assert_non_null(s->reader);
+}
+static bool event_deliver(sweep *s) {
+    return mica_deliver(s->w.world, Position) == 1 && s->heard_count == 1;
+}
+static void send_to_handler(sweep *s) {
+    bind_handler(s);
+    assert_int_equal(mica_send(s->w.world, Position, {1, 2, 3}), MICA_OK);
+}
+static bool event_reader_create(sweep *s) {
+    mica_event_reader *reader = mica_reader_of(s->w.world, Position, NULL);
+    const bool worked = reader != NULL;
+    mica_event_reader_destroy(reader);
+    return worked;
+}
+static bool event_set_limits(sweep *s) {
+    return mica_event_set_limits(s->w.world, ID(Position), 20, 5) == MICA_OK;
+}
+static void read_in_system(sweep *s, mica_run *run) {
+    s->inside_worked = mica_run_events(run, Position) != NULL;
+    if (!s->inside_worked) {
+        mica_run_fail(run, mica_last_result(), "no reader");
+    }
+}
+static void let_system_read(sweep *s) {
+    s->inside = read_in_system;
+}
+static bool inbox_drain(sweep *s) {
+    return mica_inbox_drain(s->w.world) == 1 && mica_event_reader_count(s->reader) == 1;
+}
+static void post_position(sweep *s) {
+    make_reader(s);
+    s->inbox = mica_world_inbox(s->w.world);
+    assert_int_equal(mica_post(s->inbox, Position, {1, 2, 3}), MICA_OK);
+}
+static bool world_inbox(sweep *s) {
+    return mica_world_inbox(s->w.world) != NULL;
+}
 static bool pool_follow(sweep *s) {
     return mica_pool_follow(s->w.world, ID(Ore), ID(Gem)) == MICA_OK;
 }
@@ -775,8 +848,15 @@ static const sweep_operation operations[] = {
     {"mica_entity_spawn", entity_spawn_child, fill_slots, false},
     {"mica_entity_spawn_fill", entity_spawn_fill, fill_slots, false},
     {"mica_entity_spawn_many", entity_spawn_many, fill_slots, false},
+    {"mica_event_bind", event_bind, NULL, false},
+    {"mica_event_deliver", event_deliver, send_to_handler, false},
+    {"mica_event_reader_create", event_reader_create, NULL, false},
+    {"mica_event_send", event_send, make_reader, false},
+    {"mica_event_set_limits", event_set_limits, NULL, false},
+    {"mica_event_trigger", event_trigger, bind_handler, false},
     {"mica_group_create", group_create, fill_pools, false},
     {"mica_group_sort", group_sort, group_pools, false},
+    {"mica_inbox_drain", inbox_drain, post_position, false},
     {"mica_iter_commands_of", iter_commands, NULL, false},
     {"mica_iter_end", iter_end, NULL, true},
     {"mica_iter_read", iter_read, NULL, false},
@@ -804,6 +884,7 @@ static const sweep_operation operations[] = {
     {"mica_resource_set", resource_set, NULL, false},
     {"mica_resource_set_pointer", resource_set_pointer, register_many, false},
     {"mica_run_begin", world_step, let_system_begin, true},
+    {"mica_run_event_reader", world_step, let_system_read, true},
     {"mica_schema_create", schema_create, NULL, false},
     {"mica_schema_enumerators", schema_enumerators, NULL, false},
     {"mica_schema_fields", schema_fields, NULL, false},
@@ -825,6 +906,7 @@ static const sweep_operation operations[] = {
     {"mica_world_advance", world_advance, let_system_spawn, true},
     {"mica_world_create", world_create, NULL, false},
     {"mica_world_has_types", world_has_types, NULL, false},
+    {"mica_world_inbox", world_inbox, NULL, false},
     {"mica_world_register", world_register, NULL, false},
     {"mica_world_reserve", world_reserve, NULL, false},
     {"mica_world_step", world_step, let_system_spawn, true},
@@ -1003,6 +1085,35 @@ static bool hosts_are_compared(sweep *s) {
     const mica_plugin_host host = mica_plugin_host_here();
     return mica_plugin_check(&host) == MICA_OK &&
            mica_plugin_compare(&host, MICA_VERSION, 96 - MICA_ENTITY_BITS, MICA_INDEX_BITS) == MICA_INCOMPATIBLE;
+}
+static void send_three(sweep *s) {
+    bind_handler(s);
+    make_reader(s);
+    for (int32_t i = 0; i < 3; i++) {
+        assert_int_equal(mica_send(s->w.world, Position, {(float)i, 0, 0}), MICA_OK);
+    }
+}
+static bool events_are_read(sweep *s) {
+    int32_t count;
+    const bool waited = mica_event_reader_count(s->reader) == 3;
+    const bool read = mica_next_event(s->reader, Position)->x == 0 &&
+                      mica_next_events(s->reader, Position, &count)[1].x == 2 && count == 2;
+    const mica_event_reader_stats stats = mica_event_reader_statistics(s->reader);
+    const bool named = strcmp(stats.name, "sweep") == 0;
+    mica_event_reader_destroy(s->reader);
+    return waited && read && named && stats.seen_count == 3;
+}
+static bool a_handler_ends(sweep *s) {
+    mica_event_stats stats;
+    return mica_event_unbind(s->w.world, s->handler) == MICA_OK &&
+           mica_event_statistics(s->w.world, ID(Position), &stats) == MICA_OK && stats.handler_count == 0 &&
+           stats.sent_count == 3 && mica_event_deliver(s->w.world, ID(Position)) == 0 && s->heard_count == 0;
+}
+static bool messages_are_posted(sweep *s) {
+    const Position position = {1, 2, 3};
+    return mica_inbox_post(s->inbox, ID(Position), &position) == MICA_OK &&
+           mica_inbox_post_type(s->inbox, mica_type_of(Position), &position) == MICA_OK &&
+           mica_inbox_statistics(s->inbox).waiting_count == 3;
 }
 static bool an_observer_is_asked_and_ends(sweep *s) {
     mica_observer_stats stats;
@@ -1205,9 +1316,19 @@ static const sweep_operation needs_nothing[] = {
     {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
     {"mica_entity_version", versions_are_told, NULL, false},
     {"mica_error_clear", errors_are_told_and_forgotten, NULL, false},
+    {"mica_event_reader_count", events_are_read, send_three, false},
+    {"mica_event_reader_destroy", events_are_read, send_three, false},
+    {"mica_event_reader_next", events_are_read, send_three, false},
+    {"mica_event_reader_span", events_are_read, send_three, false},
+    {"mica_event_reader_statistics", events_are_read, send_three, false},
+    {"mica_event_statistics", a_handler_ends, send_three, false},
+    {"mica_event_unbind", a_handler_ends, send_three, false},
     {"mica_first_child", children_are_found, NULL, false},
     {"mica_group_count", a_group_is_counted_and_ends, group_pools, false},
     {"mica_group_destroy", a_group_is_counted_and_ends, group_pools, false},
+    {"mica_inbox_post", messages_are_posted, post_position, false},
+    {"mica_inbox_post_type", messages_are_posted, post_position, false},
+    {"mica_inbox_statistics", messages_are_posted, post_position, false},
     {"mica_iter_next", a_known_query_is_walked, walk_once, false},
     {"mica_iter_read_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_write_id", a_known_query_is_walked, walk_once, false},
