@@ -19,13 +19,19 @@ MICA_BEGIN
 ///   made, or since `mica_world_trim` dropped the last table with it.
 /// - System: a system that has not run although there were ticks since it was added.
 /// - Observer: an observer that took a quarter or more of the time of the last ticks, of which about 64 count.
-/// - Reactions: what observers caused was dropped, because it went on beyond `mica_world_def.reaction_limit`.
+/// - Reactions: what observers caused was dropped, because it went on beyond `mica_world_def.reaction_limit`, or
+/// because
+///   memory ran out.
+/// - Events: events that a reader, or the handlers of a type, have missed (event.h).
+/// - Inbox: messages that were refused because the inbox was full (inbox.h).
 #define MICA_DIAGNOSES(X)                      \
     X(MICA_DIAGNOSIS_TOMBSTONES, "tombstones") \
     X(MICA_DIAGNOSIS_QUERY, "query")           \
     X(MICA_DIAGNOSIS_SYSTEM, "system")         \
     X(MICA_DIAGNOSIS_OBSERVER, "observer")     \
-    X(MICA_DIAGNOSIS_REACTIONS, "reactions")
+    X(MICA_DIAGNOSIS_REACTIONS, "reactions")   \
+    X(MICA_DIAGNOSIS_EVENTS, "events")         \
+    X(MICA_DIAGNOSIS_INBOX, "inbox")
 
 typedef enum mica_diagnosis_kind {
 #define MICA_DIAGNOSIS_ENUMERATOR(KIND, NAME) KIND,
@@ -37,7 +43,7 @@ typedef enum mica_diagnosis_kind {
 /// Something that looks wrong. Good during the call alone.
 typedef struct mica_diagnosis {
     mica_diagnosis_kind kind;
-    const char *subject; ///< the name of the component, system or observer, or the query's text; "" for reactions
+    const char *subject; ///< the name of the component, system or observer, or the query's text; "" otherwise
     const char *text;    ///< what was seen and what to do about it, a sentence without a full stop; cut at 767 bytes
 } mica_diagnosis;
 
@@ -45,7 +51,8 @@ typedef struct mica_diagnosis {
 typedef void (*mica_diagnose_function)(const mica_diagnosis *diagnosis, void *user);
 
 /// Tells `function` what looks wrong, and returns how many things do; -1: `MICA_INVALID` (no world). Without a function
-/// it only counts. In the order of the kinds; pools and queries that no system has in order of their names and texts,
+/// it only counts. In the order of the kinds; pools, types of events and queries that no system has in order of their
+/// names and texts,
 /// systems in the order in which they were added (the first query of one, then its further ones), observers in the
 /// order in which they were connected. So the same history gives the same answer, but for times.
 ///

@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 #include "run/system.h"
+#include "world/event.h"
+#include "world/inbox.h"
 #include "world/query.h"
 
 #include <string.h>
@@ -242,10 +244,69 @@ static void tell_of_observers(report *to, const mi_signals *signals) {
 static void tell_of_reactions(report *to, const mi_signals *signals) {
     if (signals->dropped_count > 0) {
         mi_text_add(begin(to),
-                    "%llu commands of observers were dropped, because observers caused each other beyond "
-                    "reaction_limit: the log names the chain; let it end, or allow longer ones",
+                    "what observers recorded was dropped %llu times, because they caused each other beyond "
+                    "reaction_limit, or memory ran out: the log names the chain; let it end, or allow longer ones",
                     (unsigned long long)signals->dropped_count);
         tell(to, MICA_DIAGNOSIS_REACTIONS, "");
+    }
+}
+
+// Events
+
+static bool has_missed(const mi_event_queue *queue) {
+    bool missed = queue->delivered.missed_count > 0;
+    for (uint32_t i = 0; i < queue->readers.count; i++) {
+        missed |= queue->readers.data[i]->cursor.missed_count > 0;
+    }
+    return missed;
+}
+
+// Of the types whose events somebody has missed the first by name behind `name` (NULL: of all); NULL: none.
+static const mi_event_queue *next_missed(const mi_events *events, const char *name) {
+    const mi_event_queue *next = NULL;
+    for (uint32_t i = 0; events != NULL && i < events->queues.count; i++) {
+        const mi_event_queue *queue = events->queues.data[i];
+        if (queue != NULL && has_missed(queue) && (name == NULL || strcmp(queue->type->info.name, name) > 0) &&
+            (next == NULL || strcmp(queue->type->info.name, next->type->info.name) < 0)) {
+            next = queue;
+        }
+    }
+    return next;
+}
+
+static void tell_of_events(report *to, const mi_events *events) {
+    for (const mi_event_queue *queue = next_missed(events, NULL); queue != NULL;
+         queue = next_missed(events, queue->type->info.name)) {
+        const char *name = queue->type->info.name;
+        for (uint32_t i = 0; i < queue->readers.count; i++) {
+            const mica_event_reader *reader = queue->readers.data[i];
+            if (reader->cursor.missed_count > 0) {
+                mi_text_add(begin(to),
+                            "reader \"%s\" has missed %llu events of %s: let it read in every tick, destroy it, or let "
+                            "mica_event_set_limits keep them longer",
+                            reader->name, (unsigned long long)reader->cursor.missed_count, name);
+                tell(to, MICA_DIAGNOSIS_EVENTS, name);
+            }
+        }
+        if (queue->delivered.missed_count > 0) {
+            mi_text_add(begin(to),
+                        "%llu events of %s were dropped before they were delivered to their handlers: call "
+                        "mica_event_deliver in every tick, or let mica_event_set_limits keep them longer",
+                        (unsigned long long)queue->delivered.missed_count, name);
+            tell(to, MICA_DIAGNOSIS_EVENTS, name);
+        }
+    }
+}
+
+static void tell_of_inbox(report *to, mica_inbox *inbox) {
+    const mica_inbox_stats stats = inbox != NULL ? mica_inbox_statistics(inbox) : (mica_inbox_stats){0};
+    if (stats.refused_count > 0) {
+        mi_text_add(
+            begin(to),
+            "%llu messages were refused, because the inbox was full (%u messages, %u bytes): let ticks come more "
+            "often, or raise inbox_message_limit or inbox_byte_limit of the world's definition",
+            (unsigned long long)stats.refused_count, stats.message_limit, stats.byte_limit);
+        tell(to, MICA_DIAGNOSIS_INBOX, "");
     }
 }
 
@@ -261,6 +322,8 @@ int32_t mica_world_diagnose(const mica_world *world, mica_diagnose_function func
     tell_of_systems(&to, systems);
     tell_of_observers(&to, &world->signals);
     tell_of_reactions(&to, &world->signals);
+    tell_of_events(&to, mi_events_find(world));
+    tell_of_inbox(&to, mi_inbox_find(world));
     return to.count;
 }
 

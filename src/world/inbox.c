@@ -181,12 +181,16 @@ static mica_result drain(mica_inbox *inbox, const char *call, int32_t *count) {
     return complete ? MICA_OK : mica_last_result();
 }
 
+mica_inbox *mi_inbox_find(const mica_world *world) {
+    return mi_world_extension(world, &extension_key);
+}
+
 int32_t mica_inbox_drain(mica_world *world) {
     if (world == NULL) {
         mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
         return -1;
     }
-    mica_inbox *inbox = mi_world_extension(world, &extension_key);
+    mica_inbox *inbox = mi_inbox_find(world);
     int32_t count = 0;
     return inbox == NULL || drain(inbox, __func__, &count) == MICA_OK ? count : -1;
 }
@@ -277,7 +281,7 @@ mica_inbox *mica_world_inbox(mica_world *world) {
         mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
         return NULL;
     }
-    mica_inbox *inbox = mi_world_extension(world, &extension_key);
+    mica_inbox *inbox = mi_inbox_find(world);
     if (inbox != NULL) {
         return inbox;
     }

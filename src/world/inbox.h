@@ -30,3 +30,6 @@ struct mica_inbox {
     uint32_t left_byte_size;
     mica_inbox_stats stats; // but for what waits
 };
+
+// The inbox of a world; NULL: nobody has asked for it yet.
+mica_inbox *mi_inbox_find(const mica_world *world);

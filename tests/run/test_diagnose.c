@@ -234,6 +234,114 @@ static void systems_are_told_of_in_the_order_of_addition(void **state) {
     watched_end(&w);
 }
 
+static void say_nothing(const mica_signal *signal) {
+    (void)signal;
+}
+
+// Times are not the tests' business: what was measured is put in place of what a clock said.
+static void an_observer_that_takes_a_quarter_of_the_ticks_is_found(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    const mica_observer_def defs[] = {
+        {.name = "slow", .on = MICA_SET, .type = mica_type_of(Health), .call = say_nothing},
+        {.name = "fast", .on = MICA_SET, .type = mica_type_of(Health), .call = say_nothing}};
+    for (int32_t i = 0; i < 2; i++) {
+        assert_int_not_equal(mica_observer_connect(w.world, &defs[i]).id, 0);
+        assert_int_equal(mica_set(w.world, entity, Health, {2}), MICA_OK);
+    }
+    mi_observer **observers = w.world->signals.observers.data;
+    assert_int_equal(w.world->signals.observers.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        observers[i]->sampled_count = 1;
+        observers[i]->sampled_nanoseconds = i == 0 ? 30 : 20;
+    }
+    mi_observers_begin_tick(w.world);
+    assert_int_equal(mica_set(w.world, entity, Health, {3}), MICA_OK); // a call each in the tick
+    mi_observers_end_tick(w.world, 100);
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_OBSERVER);
+    assert_string_equal(found.subjects[0], "slow");
+    assert_contains(found.texts[0], "about 30 % of the ticks' time (3 calls in all)");
+    for (int32_t i = 0; i < 20; i++) { // ticks in which nobody called it: its share fades
+        mi_observers_begin_tick(w.world);
+        mi_observers_end_tick(w.world, 100);
+    }
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
+static void spawn_again(const mica_signal *signal) {
+    mica_spawn(signal->commands, mica_value_of(Health, {1}));
+}
+
+static void reactions_that_were_dropped_are_found(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_observer observer = mica_on_added(w.world, Health, spawn_again, NULL);
+    assert_int_not_equal(observer.id, 0);
+    assert_false(mica_entity_is_null(mica_spawn(w.world, mica_value_of(Health, {1}))));
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_REACTIONS);
+    assert_contains(found.texts[0], "dropped 1 times");
+    watched_end(&w);
+}
+
+static void say_no_more(const mica_event *event) {
+    (void)event;
+}
+
+static void events_that_somebody_missed_are_found(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    assert_int_equal(mica_event_set_limits(w.world, mica_register(w.world, Target), 0, 2), MICA_OK);
+    mica_event_reader *idle = mica_event_reader_create(w.world, mica_register(w.world, Target), "idle");
+    mica_event_reader *busy = mica_event_reader_create(w.world, mica_register(w.world, Target), "busy");
+    assert_non_null(idle);
+    assert_non_null(busy);
+    assert_int_equal(mica_event_set_limits(w.world, mica_register(w.world, Health), 0, 1), MICA_OK);
+    assert_int_not_equal(mica_on_event(w.world, Health, say_no_more, NULL).id, 0);
+    for (int32_t i = 0; i < 5; i++) {
+        assert_int_equal(mica_send(w.world, Target, {MICA_NULL}), MICA_OK);
+        assert_non_null(mica_next_event(busy, Target));
+    }
+    assert_int_equal(mica_send(w.world, Health, {1}), MICA_OK);
+    assert_int_equal(mica_send(w.world, Health, {2}), MICA_OK);
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 2);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_EVENTS);
+    assert_string_equal(found.subjects[0], "Health"); // in order of names
+    assert_contains(found.texts[0], "1 events of Health were dropped before they were delivered");
+    assert_string_equal(found.subjects[1], "Target");
+    assert_contains(found.texts[1], "reader \"idle\" has missed 3 events of Target");
+    watched_end(&w);
+}
+
+static void messages_that_were_refused_are_found(void **state) {
+    (void)state;
+    test_allocator allocator;
+    test_allocator_init(&allocator);
+    mica_world *world =
+        mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&allocator), .inbox_message_limit = 2});
+    mica_inbox *inbox = mica_world_inbox(world);
+    assert_int_not_equal(mica_register(world, Health), 0);
+    assert_int_equal(mica_post(inbox, Health, {1}), MICA_OK);
+    assert_int_equal(mica_post(inbox, Health, {2}), MICA_OK);
+    assert_int_equal(diagnose(world).count, 0);
+    assert_int_equal(mica_post(inbox, Health, {3}), MICA_LIMIT);
+    const findings found = diagnose(world);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_INBOX);
+    assert_contains(found.texts[0], "1 messages were refused, because the inbox was full (2 messages");
+    mica_world_destroy(world);
+    test_allocator_finish(&allocator);
+}
+
 static void nothing_is_allocated_and_no_world_is_refused(void **state) {
     (void)state;
     watched_world w;
@@ -254,6 +362,7 @@ static void kinds_have_names(void **state) {
     (void)state;
     assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_TOMBSTONES), "tombstones");
     assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_REACTIONS), "reactions");
+    assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_INBOX), "inbox");
     assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_KIND_COUNT), "");
 }
 
@@ -269,6 +378,10 @@ int main(void) {
         cmocka_unit_test(a_system_behind_one_that_fails_names_that_one),
         cmocka_unit_test(a_start_function_that_fails_is_named),
         cmocka_unit_test(systems_are_told_of_in_the_order_of_addition),
+        cmocka_unit_test(an_observer_that_takes_a_quarter_of_the_ticks_is_found),
+        cmocka_unit_test(reactions_that_were_dropped_are_found),
+        cmocka_unit_test(events_that_somebody_missed_are_found),
+        cmocka_unit_test(messages_that_were_refused_are_found),
         cmocka_unit_test(nothing_is_allocated_and_no_world_is_refused),
         cmocka_unit_test(kinds_have_names),
     };
