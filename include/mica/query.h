@@ -22,6 +22,32 @@
 /// the same values while the span lasts, and addresses in it are not those of the values. While a span holds copies for
 /// writing, verbs on their component cost a search among its handles. Values are never copied for types with a move
 /// hook or the trait `always_dirty` and for values over 256 bytes: spans end where these do not follow each other.
+///
+/// **Changes.** Terms ask for what has changed, was added or was removed *since* a version. In a system that is the
+/// version of its last run (`mica_run_since`), for all queries that it asks; its own writes of that run do not count,
+/// those of everybody else before and after it do, each once, and a system that does not run for a while misses
+/// nothing. In its first run, and outside systems, it is 0: everything counts. Programs outside systems ask since a
+/// version of theirs: `mica_query_begin_since`, with versions drawn by `mica_world_advance_version` (system.h).
+///
+/// - *Changed* says "may have changed": a verb, a span or an address for writing marks the column or the page that the
+///   value stands in, and a value that is moved to another table takes the mark of its column with it, to all values
+///   there. So a chunk or page of a pool is reported as a whole; what has changed is always reported. With the trait
+///   `track_rows` it is exact: the entities whose values were set, patched or added, or stood in a span that was asked
+///   for to be written; from the first query on that asks (changes before that are known by the column). For want of
+///   memory it may report more. With `always_dirty` all values count at all times. What was added has changed as well;
+///   being disabled or enabled, and moves between tables, are no changes.
+/// - *Added* is exact, from the first query on that asks: who had the component before counts for version 0 alone. Who
+///   lost it and got it back counts.
+/// - *Removed* walks a log that is kept from the first query on that asks: every entity that lost the component since,
+///   once, in the order of removal, whether or not it has it again. If the query says nothing else, those that were
+///   destroyed as well, and spans hold entities alone; otherwise the living ones of which the rest is true. The log
+///   keeps what a system with such a query has not seen yet; if there is no such system, that of the last
+///   `MICA_REMOVED_ROUNDS` rounds, a round being a tick or a `mica_world_advance_version`. To ask since an older
+///   version is refused with `MICA_LIMIT`; since 0: all that is kept. A removal that there was no memory to note is
+///   reported: who asks since before it is refused with `MICA_OUT_OF_MEMORY`.
+///
+/// A walk passes chunks by in which nothing has changed, and pages of the pool that drives it, at a look each. Orders
+/// and observers do not take queries that ask for changes.
 #pragma once
 
 #include <mica/world.h>
@@ -42,16 +68,24 @@ typedef enum mica_use {
     MICA_USE_OPTIONAL_READ,  ///< is read where it is there
     MICA_USE_OPTIONAL_WRITE, ///< is written where it is there
     MICA_USE_DISABLED_TOO,   ///< names no component: disabled entities match as well (visibility.h)
-    MICA_USE_DISABLED_ONLY   ///< names no component: only disabled entities match
+    MICA_USE_DISABLED_ONLY,  ///< names no component: only disabled entities match
+    MICA_USE_CHANGED,        ///< must be there and have changed; may stand beside a use that requires the component
+    MICA_USE_ADDED,          ///< must be there and have been added; as `MICA_USE_CHANGED`
+    MICA_USE_REMOVED,        ///< was removed; may stand beside any use of the component, one a query
+    MICA_USE_WRITE_MARKED    ///< as `MICA_USE_WRITE`, but what is written counts as changed by `mica_mark` alone
 } mica_use;
+
+/// For how many rounds removals are kept that no system asks for.
+#define MICA_REMOVED_ROUNDS 256
 
 /// One component and how it is used. Either `type` or `component` is set.
 typedef struct mica_term {
     mica_type *type;
     mica_component component;
     uint8_t use; ///< a `mica_use`
-    /// 0, or the number 1 to 8 of an any-of clause: of the terms with the same number (read, write or with) at least
-    /// one must be there.
+    /// 0, or the number 1 to 8 of an any-of clause: of the terms with the same number (read, write, with or changed) at
+    /// least one must be true: its component there and, of changed, changed. A changed term of a clause may stand
+    /// beside any use of its component but without.
     uint8_t any;
 } mica_term;
 
@@ -61,7 +95,8 @@ typedef struct mica_term {
 #define MICA_QUERY_TERM_MAX 64
 
 /// The query of these terms, in any order, with a reference for the caller; up to `MICA_QUERY_TERM_MAX`. NULL:
-/// `MICA_INVALID` (a component twice, a read or write of a tag, a bad any-of number; the message names the term),
+/// `MICA_INVALID` (a component twice, a read or write of a tag, a tag that changes, something that must have changed
+/// and need not be there, removals of two components, a bad any-of number; the message names the term),
 /// `MICA_UNKNOWN`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, or as `mica_schema_register`. No terms: all living entities.
 /// O(terms) if the world has it, otherwise O(tables).
 MICA_API mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t term_count);
@@ -74,7 +109,9 @@ MICA_API mica_query *mica_query_find(mica_world *world, const mica_term *terms, 
 ///
 /// - `Name` or `[read] Name` is read; a tag that is plainly named must be there. `[write] Name`, `[with] Name`, `!Name`
 ///   (without), `?Name` (optional), `[write] ?Name`; `[any 1] Name`, `[any 1] [write] Name` and `[any 1] [with] Name`
-///   with the number of an any-of clause; `[disabled too]`, `[disabled only]`. Nothing at all: all living entities.
+///   with the number of an any-of clause; `[changed] Name`, `[any 1] [changed] Name`, `[added] Name`, `[removed] Name`;
+///   `[marked] Name` (written, marked by hand), in a clause as well; `[disabled too]`, `[disabled only]`. Nothing at
+///   all: all living entities.
 /// - A name is that of a component that the schema knows. White space around it is not part of it, nor is other white
 ///   space between parts of the text. A name that holds a comma, that begins with `[`, `!`, `?` or `"`, or that begins
 ///   or ends with white space stands in double quotes; in these a backslash stands before `"` and `\`.
@@ -106,7 +143,8 @@ MICA_API int32_t mica_query_size_hint(mica_query *query);
 /// walk visits up to there).
 MICA_API mica_entity mica_query_first(mica_query *query);
 
-/// Whether the entity is alive and matches. Never fails. O(terms).
+/// Whether the entity is alive and matches; of a query for removals alone, whether it is among them. Never fails.
+/// O(terms), O(removals since) for those of entities that are not alive.
 MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 
 /// Writes up to `capacity` matching entities in the order of what drives and returns how many match; `entities` may be
@@ -140,9 +178,14 @@ typedef struct mica_iter {
 } mica_iter;
 
 /// Opens a walk. Structure is locked until it ends. `open` is false on failure (`MICA_OUT_OF_MEMORY`, `MICA_INVALID`:
-/// no query). O(terms), O(matching tables) if it requires components in both storages; O(tables) if some came to be or
-/// went since the query was last used. The world's thread.
+/// no query; for removals as well `MICA_LIMIT` and `MICA_OUT_OF_MEMORY`, see above). O(terms), O(matching tables) if it
+/// requires components in both storages; O(tables) if some came to be or went since the query was last used. The
+/// world's thread.
 MICA_API mica_iter mica_query_begin(mica_query *query);
+
+/// As `mica_query_begin`, with changes counted since `version`, 0: all, whoever asks. Queries that ask for no changes
+/// are walked as always.
+MICA_API mica_iter mica_query_begin_since(mica_query *query, uint64_t version);
 
 /// Opens a walk over the query of the running system (its first). As `mica_query_begin`; `MICA_INVALID` as well if the
 /// system is not running or has none.
@@ -167,7 +210,8 @@ MICA_API void mica_iter_end(mica_iter *iter);
 MICA_API const void *mica_iter_read(const mica_iter *iter, mica_type *type);
 
 /// As `mica_iter_read`, for writing: the query must declare it. Marks the span's column as changed, of copies what they
-/// stand for. O(1), O(rows of the span) for copies.
+/// stand for, unless the query says that it marks rows itself. O(1), O(rows of the span) for copies and if its rows are
+/// tracked.
 MICA_API void *mica_iter_write(const mica_iter *iter, mica_type *type);
 
 /// As `mica_iter_read`, by id.
@@ -175,6 +219,14 @@ MICA_API const void *mica_iter_read_id(const mica_iter *iter, mica_component com
 
 /// As `mica_iter_write`, by id.
 MICA_API void *mica_iter_write_id(const mica_iter *iter, mica_component component);
+
+/// Marks the value of row `row` of the span as changed: for components that the query writes with `mica_write_marked`
+/// (after `mica_write`, all are marked already). Refuses: `MICA_INVALID` (no such row, no open walk), `MICA_NO_ACCESS`
+/// (the query does not write it), `MICA_ABSENT` (the span does not have it). O(1).
+MICA_API mica_result mica_iter_mark(const mica_iter *iter, mica_type *type, int32_t row);
+
+/// As `mica_iter_mark`, by id.
+MICA_API mica_result mica_iter_mark_id(const mica_iter *iter, mica_component component, int32_t row);
 
 /// Where to record structural changes during a walk: inside a system the system's buffer; outside, one that is applied
 /// when the world's last open walk ends, and the callback that the walk is in. NULL: `MICA_OUT_OF_MEMORY`. O(1).
@@ -218,6 +270,14 @@ MICA_END
 #define mica_read_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_READ, 0)
 /// A term: the component is written where it is there.
 #define mica_write_optional(T) MICA_TERM(T, MICA_USE_OPTIONAL_WRITE, 0)
+/// A term: the component is written as with `mica_write`, but counts as changed only where `mica_mark` says so.
+#define mica_write_marked(T) MICA_TERM(T, MICA_USE_WRITE_MARKED, 0)
+/// A term: the component must be there and may have changed. May stand beside a term that reads or writes it.
+#define mica_changed(T) MICA_TERM(T, MICA_USE_CHANGED, 0)
+/// A term: the component or tag must be there and has been added. May stand beside a term that reads or writes it.
+#define mica_added(T) MICA_TERM(T, MICA_USE_ADDED, 0)
+/// A term: the component or tag was removed. Says nothing about whether it is there now: `mica_without(T)` may.
+#define mica_removed(T) MICA_TERM(T, MICA_USE_REMOVED, 0)
 /// A term: disabled entities match as well.
 #define mica_disabled_too() MICA_TERM_PLAIN_(MICA_USE_DISABLED_TOO)
 /// A term: only disabled entities match.
@@ -229,6 +289,9 @@ MICA_END
 #define mica_any_write(NUMBER, T) MICA_TERM(T, MICA_USE_WRITE, NUMBER)
 /// As `mica_any_read`, and not looked at; for tags as well.
 #define mica_any_with(NUMBER, T) MICA_TERM(T, MICA_USE_WITH, NUMBER)
+/// A term of the any-of clause `NUMBER`: at least one of the clause must be true, for this one that the component is
+/// there and may have changed. May stand beside any other use of the component but `mica_without`.
+#define mica_any_changed(NUMBER, T) MICA_TERM(T, MICA_USE_CHANGED, NUMBER)
 
 #if defined(__GNUC__)
 #define MICA_CLEAN_UP_ __attribute__((cleanup(mica_iter_end)))
@@ -248,6 +311,14 @@ MICA_END
 #define mica_each_row(Q, IT)                                                       \
     for (mica_iter IT MICA_CLEAN_UP_ = mica_begin(Q); IT.open; mica_iter_end(&IT)) \
         while (mica_iter_next_row(&IT))
+
+/// As `mica_each` over a query, with changes counted since `VERSION`; see `mica_query_begin_since`.
+#define mica_each_since(Q, VERSION, IT)                                                                     \
+    for (mica_iter IT MICA_CLEAN_UP_ = mica_query_begin_since((Q), (VERSION)); IT.open; mica_iter_end(&IT)) \
+        while (mica_iter_next(&IT))
+
+/// Marks a row of the span as changed: `mica_mark(it, Position, i)`; see `mica_iter_mark`.
+#define mica_mark(IT, T, ROW) mica_iter_mark(&(IT), mica_type_of(T), (ROW))
 
 /// The span's column for writing: a `T *` to `it.count` values; NULL as `mica_iter_write`. Marks the column as changed.
 #define mica_write_of(IT, T) ((T *)mica_iter_write(&(IT), mica_type_of(T)))

@@ -46,12 +46,12 @@ MICA_API void mica_schema_release(mica_schema *schema);
 /// known; in tables `stable`, `page_size`, `MICA_PACKED` and `MICA_PAGED`; in pools `MICA_LANES`, `stable` with
 /// `MICA_PACKED`, `page_size` with `MICA_PACKED`, a `page_size` that is no power of two or over `MICA_PAGE_SIZE_MAX`,
 /// a page of more than `MICA_PAGE_BYTE_SIZE_MAX` bytes (0 is the default, not a size); for tags `stable`, `layout`,
-/// `page_size` and `always_dirty`; for relations `MICA_POOL`, `always_dirty` and `toggle`; `MICA_LANES` with hooks or
-/// for an enumeration. An index is refused for a tag, an enumeration, a relation, an `always_dirty` type and a type
-/// whose fields are not known; for a field that is not there, an array, or a text of more than `MICA_INDEXED_TEXT_MAX`
-/// bytes; the second time for the same field. Apart from these `MICA_LANES` is refused with `MICA_UNSUPPORTED`.
-/// O(length of the texts + types that come along); O(1) without a lock for a descriptor that was last used with this
-/// schema.
+/// `page_size`, `always_dirty` and `track_rows`; for relations `MICA_POOL`, `always_dirty` and `toggle`; `MICA_LANES`
+/// with hooks or for an enumeration. An index is refused for a tag, an enumeration, a relation, an `always_dirty` type
+/// and a type whose fields are not known; for a field that is not there, an array, or a text of more than
+/// `MICA_INDEXED_TEXT_MAX` bytes; the second time for the same field. Apart from these `MICA_LANES` is refused with
+/// `MICA_UNSUPPORTED`. O(length of the texts + types that come along); O(1) without a lock for a descriptor that was
+/// last used with this schema.
 MICA_API mica_component mica_schema_register(mica_schema *schema, mica_type *type);
 
 /// Registers the C type of `type` once more, under `name`: an independent component with the same size, alignment and
@@ -78,6 +78,7 @@ typedef struct mica_component_info {
     bool stable;
     bool always_dirty;
     bool toggle;
+    bool track_rows;
     mica_storage storage; ///< `MICA_TABLE` or `MICA_POOL`
     mica_layout layout;   ///< of a pool with data: `MICA_PACKED` or `MICA_PAGED`; otherwise `MICA_LAYOUT_DEFAULT`
     uint32_t page_size;   ///< of a paged pool: values a page; otherwise 0

@@ -165,6 +165,10 @@ MICA_API float mica_delta_time(const mica_run *run);
 /// The number of ticks completed before this one.
 MICA_API uint64_t mica_run_tick(const mica_run *run);
 
+/// The version of the system's last run that did not fail; 0: this is the first. What is later counts as changed, added
+/// or removed to its queries that ask for that (query.h).
+MICA_API uint64_t mica_run_since(const mica_run *run);
+
 /// The stage this call belongs to; in a stop function the one that the system was added with.
 MICA_API mica_stage mica_run_stage(const mica_run *run);
 
@@ -199,6 +203,13 @@ MICA_API void mica_run_fail(mica_run *run, mica_result code, const char *text);
 /// Whatever happens, all that it changed carries versions above those before, and later changes versions above its own.
 /// Allocates nothing unless systems were added or removed or what they do needs memory. O(systems) and what they do.
 MICA_API mica_result mica_world_step(mica_world *world, float delta_seconds);
+
+/// Draws a line between changes: those so far carry versions up to the one that is returned, later ones higher
+/// versions. For programs that ask for changes outside systems: `mica_each_since(query, version, it)` (query.h). A
+/// value that is written through an address counts as written when the address was asked for. 0 on failure:
+/// `MICA_LOCKED` (a tick runs: versions there are those of the plan), `MICA_INVALID` (no world). O(1), and what is
+/// dropped of removals that nobody asks for any more.
+MICA_API uint64_t mica_world_advance_version(mica_world *world);
 
 /// Adds real time to what is due and runs as many ticks of the fixed length as are due, each with this length. Due is
 /// the quotient of the two in double precision, cut to a whole number; time over `advance_tick_limit` ticks is dropped

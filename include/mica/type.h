@@ -108,6 +108,8 @@ typedef struct mica_traits {
     bool always_dirty MICA_ZERO;  ///< somebody writes values through addresses that the library does not see: they
                                   ///< count as changed all the time, and walks never hand out copies of them
     bool toggle MICA_ZERO;        ///< can be disabled on an entity without being removed
+    bool track_rows MICA_ZERO; ///< `mica_changed` tells for each entity whether its value has changed, instead of for
+                               ///< the column or page that it stands in (query.h)
     mica_index_trait indexes[MICA_TYPE_INDEX_MAX] MICA_ZERO; ///< fields by whose values entities are found (index.h);
                                                              ///< ends at the first without a name
     struct mica_type *

@@ -69,8 +69,8 @@ MICA_API mica_result mica_world_reserve(mica_world *world, uint32_t count);
 /// Refuses: `MICA_LOCKED`. O(tables + pools + queries), and O(elements) of packed pools that shrink.
 MICA_API mica_result mica_world_trim(mica_world *world);
 
-/// The version of the world's next change; grows with every step, and when an order (order.h) sorts outside systems and
-/// walks. O(1).
+/// The version of the world's next change; grows with every step, with `mica_world_advance_version`, and when an order
+/// (order.h) sorts outside systems and walks. O(1).
 MICA_API uint64_t mica_world_version(const mica_world *world);
 
 /// Bytes that the world and, if it has one of its own, its schema hold. O(1).

@@ -16,6 +16,7 @@
 #include "base/os.h"
 #include "world/commands.h"
 #include "world/query.h"
+#include "world/tracker.h"
 
 // Notes why the tick ends. The first reason counts.
 static void fail(mi_failure *failure, const mi_system *system, mica_stage stage, mica_result code, const char *text) {
@@ -38,10 +39,12 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     world->running = run;
     world->running_system = system->order.name;
     world->running_locks = call == MI_CALL_RUN && !system->exclusive;
+    world->running_since = run->since;
     system->functions[call](run);
     world->running = NULL;
     world->running_system = NULL;
     world->running_locks = false;
+    world->running_since = 0;
     if (world->walk_count > walk_count) {
         mi_world_close_walks(world); // it would lock the world for ever
         fail(run->failure, system, run->stage, MICA_LOCKED, "it left a walk open");
@@ -84,6 +87,9 @@ static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
     system->total_nanoseconds += system->last_nanoseconds;
     system->run_count++;
     fail_dropped(systems, system, run->stage, dropped_count, run->failure);
+    if (run->failure->code == MICA_OK) {
+        system->since = run->world->store.version;
+    }
 }
 
 // Applies what the systems of the plan's steps from `first` up to `end` recorded.
@@ -126,11 +132,47 @@ static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failu
                             .failure = failure,
                             .stage = step->stage,
                             .delta_seconds = delta_seconds,
-                            .tick = systems->tick};
+                            .tick = systems->tick,
+                            .since = system->since};
             run_system(systems, system, &run);
         }
     }
     world->store.version = base + step_count;
+}
+
+static void keep_removals(const mi_system *system, const mica_query *query) {
+    if (query != NULL && query->removed != NULL) {
+        mi_tracker_keep(query->removed, system->since);
+    }
+}
+
+// Keeps the removals that systems have yet to see.
+static void keep_for_systems(const void *user) {
+    const mi_systems *systems = user;
+    for (uint32_t i = 0; systems != NULL && i < systems->all.count; i++) {
+        const mi_system *system = systems->all.data[i];
+        keep_removals(system, system->query);
+        for (uint32_t k = 0; k < system->query_count; k++) {
+            keep_removals(system, system->queries[k]);
+        }
+    }
+}
+
+uint64_t mica_world_advance_version(mica_world *world) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
+        return 0;
+    }
+    const mi_systems *systems = mi_systems_find(world);
+    if (world->running != NULL || (systems != NULL && systems->ticking)) {
+        mi_fail_plain(&world->log, MICA_LOCKED, __func__, "a tick runs: its versions are those of its plan");
+        return 0;
+    }
+    const uint64_t version = world->store.version++;
+    if (world->walk_count == 0) { // a walk may be going over removals
+        mi_trackers_end_round(world, keep_for_systems, systems);
+    }
+    return version;
 }
 
 static mica_result fail_tick(const mi_systems *systems, const mi_failure *failure) {
@@ -181,6 +223,7 @@ mica_result mica_world_step(mica_world *world, float delta_seconds) {
     mi_observers_end_tick(world, mi_os_nanoseconds() - begin);
     systems->last_failure = failure;
     systems->ticking = false;
+    mi_trackers_end_round(world, keep_for_systems, systems);
     if (failure.code == MICA_OK) {
         systems->tick++;
         mi_systems_sweep(systems);
@@ -216,6 +259,10 @@ uint64_t mica_run_tick(const mica_run *run) {
 
 mica_stage mica_run_stage(const mica_run *run) {
     return is_run(run, __func__) ? run->stage : -1;
+}
+
+uint64_t mica_run_since(const mica_run *run) {
+    return is_run(run, __func__) ? run->since : 0;
 }
 
 mica_system mica_run_system(const mica_run *run) {

@@ -571,7 +571,8 @@ static void stop_system(mi_systems *systems, mi_system *system) {
                     .system = system,
                     .failure = &failure,
                     .stage = system->order.places[0].stage,
-                    .tick = systems->tick};
+                    .tick = systems->tick,
+                    .since = system->since};
     mi_system_call(system, MI_CALL_STOP, &run);
     if (failure.code == MICA_OK && mica_commands_count(system->commands) > 0) {
         failure.code = mi_commands_apply(system->commands, "mica_system_remove");

@@ -22,6 +22,7 @@ typedef struct mi_system {
     bool enabled_next;
     bool started;
     bool removed;          // from the next tick on
+    uint64_t since;        // version of its last run that did not fail; 0: none
     uint32_t listing;      // the last mica_world_systems that named it
     uint64_t begun_before; // ticks begun before it was added
     uint64_t run_count;
@@ -55,6 +56,7 @@ struct mica_run {
     mica_stage stage;
     float delta_seconds;
     uint64_t tick;
+    uint64_t since; // since when changes count
 };
 
 typedef struct mi_systems {

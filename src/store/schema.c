@@ -429,6 +429,7 @@ static mi_type *make_type(mi_heap *heap, const mica_type *descriptor) {
                                        .stable = traits->stable,
                                        .always_dirty = traits->always_dirty,
                                        .toggle = traits->toggle,
+                                       .track_rows = traits->track_rows,
                                        .storage = traits->storage,
                                        .layout = traits->layout,
                                        .page_size = traits->page_size,

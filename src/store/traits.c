@@ -76,6 +76,7 @@ static bool check_tag(const mica_type *type, mi_refusal *refusal) {
                         : traits->layout != MICA_LAYOUT_DEFAULT ? "layout"
                         : traits->page_size != 0                ? "page_size"
                         : traits->always_dirty                  ? "always_dirty"
+                        : traits->track_rows                    ? "track_rows"
                                                                 : NULL;
     return trait == NULL || mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" is a tag and has no values for the trait {}",
                                       MI_TEXT(type->name), MI_TEXT(trait));
@@ -169,6 +170,7 @@ const char *mi_traits_difference(const mica_component_info *known, const mica_tr
            : known->page_size != declared->page_size       ? "page_size"
            : known->always_dirty != declared->always_dirty ? "always_dirty"
            : known->toggle != declared->toggle             ? "toggle"
+           : known->track_rows != declared->track_rows     ? "track_rows"
            : !has_same_indexes(known, declared)            ? "indexes"
                                                            : NULL;
 }

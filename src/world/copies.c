@@ -111,6 +111,17 @@ void mi_walk_gather(mi_walk *walk) {
     }
 }
 
+// Stamps what the value at a place stands in.
+static void mark_place(const mi_walk *walk, const mi_query_column *column, uint32_t place) {
+    const mi_store *store = walk->filter.store;
+    if (column->pool != NULL) {
+        mi_pool_mark(column->pool, place, store->version);
+        return;
+    }
+    const mi_table *table = mi_store_table_at(store, place);
+    mi_column_mark(mi_table_column(table, mi_store_base(store, place), column->type->info.id), store->version);
+}
+
 // Stamps what a column's values stand in.
 static void mark_column(const mi_walk *walk, const mi_query_column *column, bool is_copy) {
     const uint64_t version = walk->filter.store->version;
@@ -123,14 +134,7 @@ static void mark_column(const mi_walk *walk, const mi_query_column *column, bool
         return;
     }
     for (uint32_t k = 0; k < (is_copy ? walk->count : 1); k++) {
-        const uint32_t place = is_copy ? walk->picked_places[column->source][k] : first;
-        if (column->pool != NULL) {
-            mi_pool_mark(column->pool, place, version);
-        } else {
-            mi_column_mark(mi_table_column(mi_store_table_at(walk->filter.store, place),
-                                           mi_store_base(walk->filter.store, place), column->type->info.id),
-                           version);
-        }
+        mark_place(walk, column, is_copy ? walk->picked_places[column->source][k] : first);
     }
 }
 
@@ -138,15 +142,24 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
     mi_walk_column *column = &walk->columns[number];
     const mi_query_column *about = &walk->query->columns[number];
     const uint64_t version = walk->filter.store->version;
-    if (column->marked_version != version) { // once a span: walks by rows come here for every row
+    // Once a span: walks by rows come here for every row.
+    if (column->marked_version != version && !walk->query->terms[about->term].is_marked) {
         column->marked_version = version;
         mark_column(walk, about, column->is_copy);
+        mi_world_written(walk->query->world, about->type->info.id, walk->entities, walk->count);
     }
     if (column->is_copy && !column->is_taken) {
         memcpy(column->taken, column->copy, (size_t)walk->count * about->type->info.size);
         column->is_taken = true;
         walk->query->world->store.copied_count++;
     }
+}
+
+void mi_walk_mark_row(const mi_walk *walk, uint32_t number, uint32_t row) {
+    const mi_query_column *about = &walk->query->columns[number];
+    const bool is_run = walk->picked_count == 0;
+    mark_place(walk, about, is_run ? walk->first_places[about->source] + row : walk->picked_places[about->source][row]);
+    mi_world_written(walk->query->world, about->type->info.id, walk->entities + row, 1);
 }
 
 // Brings values of `size` bytes back that were changed.

@@ -558,6 +558,7 @@ static void *get_write(mica_world *world, mica_entity entity, mica_component com
         return NULL;
     }
     stamp(version, world->store.version);
+    mi_world_written(world, component, &entity, 1);
     return value;
 }
 

@@ -3,7 +3,11 @@
 //
 // Terms, tables and pools stand in canonical order, so that the order of registration does not show.
 #include "base/text.h"
+#include "world/since.h"
+#include "world/tracker.h"
 #include "world/walk.h"
+
+#include <inttypes.h>
 
 static const char *const use_words[] = {"", "read", "write", "with", "without", "optional read", "optional write"};
 
@@ -30,6 +34,45 @@ static const char *verdict(const mi_filter *filter, mica_entity entity, const mi
     return is_on ? "fails: it is there" : is_off ? "fails: it is disabled" : "fails: it is not there";
 }
 
+// The version that decides about a change of an entity, and what it is of.
+static uint64_t deciding_version(const mi_filter *filter, mica_entity entity, const mi_query_change *change,
+                                 const char **of) {
+    const uint32_t index = mica_entity_index(entity);
+    if (change->asks == MI_ASKS_ADDED) {
+        *of = "it was added";
+        return mi_stamps_of(&change->tracker->added, index);
+    }
+    if (change->tracker != NULL && filter->since >= change->tracker->rows_since) {
+        *of = "its value was written";
+        return mi_stamps_of(&change->tracker->rows, index);
+    }
+    *of = change->pool != NULL ? "its page was written" : "its column was written";
+    return mi_since_stamp(filter->store, entity, change);
+}
+
+static void explain_change(const mi_filter *filter, mica_entity entity, const mi_query_change *change,
+                           mi_text_out *out) {
+    mi_text_add(out, "  %s %s: ", change->asks == MI_ASKS_ADDED ? "added" : "changed", change->type->info.name);
+    if (!mi_filter_has(filter, entity, &filter->query->terms[change->term])) {
+        mi_text_add(out, "fails: it is not there\n");
+        return;
+    }
+    const char *verdict_text = mi_since_holds(filter, entity, change) ? "holds" : "fails";
+    if (change->type->info.always_dirty && change->asks == MI_ASKS_CHANGED) {
+        mi_text_add(out, "%s: it counts as changed always\n", verdict_text);
+        return;
+    }
+    const char *of = NULL;
+    const uint64_t version = deciding_version(filter, entity, change, &of);
+    if (version == 0) {
+        mi_text_add(out, "%s: it has been there for longer than is known, asked is since version %" PRIu64 "\n",
+                    verdict_text, filter->since);
+        return;
+    }
+    mi_text_add(out, "%s: %s at version %" PRIu64 ", asked is since version %" PRIu64 "\n", verdict_text, of, version,
+                filter->since);
+}
+
 static void explain_entity(const mica_query *query, mica_entity entity, mi_text_out *out) {
     const mi_store *store = &query->world->store;
     const uint32_t index = mica_entity_index(entity);
@@ -38,12 +81,24 @@ static void explain_entity(const mica_query *query, mica_entity entity, mi_text_
         mi_text_add(out, "does not match: the entity is not alive\n");
         return;
     }
-    const mi_filter filter = mi_filter_make(query);
+    const mi_filter filter = mi_filter_make(query, query->world->running_since);
     mi_text_add(out, "%s (%s)\n", mi_query_passes(query, entity) ? "matches" : "does not match", query->text);
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[query->by_name[i]];
-        mi_text_add(out, "  %s %s: %s\n", use_words[term->use], component_name(query, term->component),
-                    verdict(&filter, entity, term));
+        if (term->use != MICA_USE_NONE) {
+            mi_text_add(out, "  %s %s: %s\n", use_words[term->use], component_name(query, term->component),
+                        verdict(&filter, entity, term));
+        }
+        for (uint32_t k = 0; k < query->change_count; k++) {
+            if (query->changes[k].term == query->by_name[i] && query->changes[k].asks != 0) {
+                explain_change(&filter, entity, &query->changes[k], out);
+            }
+        }
+        if ((term->asks & MI_ASKS_REMOVED) != 0) {
+            const bool was_removed = mi_removals_has(&query->removed->removals, entity, filter.since);
+            mi_text_add(out, "  removed %s: %s since version %" PRIu64 "\n", component_name(query, term->component),
+                        was_removed ? "holds: it was removed" : "fails: it was not removed", filter.since);
+        }
     }
     if (mi_marks_has(&store->killed, index)) {
         mi_text_add(out, "  fails: the entity is killed\n");
@@ -60,6 +115,10 @@ static const char *plural(uint32_t count) {
 
 static void explain_driver(const mi_walk *walk, mi_text_out *out) {
     const mica_query *query = walk->query;
+    if (walk->driver == MI_DRIVER_REMOVED) {
+        mi_text_add(out, "driven by the removals of %s\n", component_name(query, query->removed->component));
+        return;
+    }
     if (walk->driver != MI_DRIVER_POOL) {
         mi_text_add(out, "driven by %s%s\n", query->tables.count > 0 || query->requires_table ? "tables" : "",
                     query->requires_table     ? ""
@@ -114,7 +173,8 @@ static bool explain_query(mica_query *query, mi_text_out *out) {
     mi_text_add(out, "query (%s)\n", query->text);
     explain_driver(walk, out);
     // All tables would match a query about pools alone, which looks at none of them.
-    const bool concerns_tables = walk->driver != MI_DRIVER_POOL || query->term_count > query->pool_term_count;
+    const bool concerns_tables =
+        !query->removed_alone && (walk->driver != MI_DRIVER_POOL || query->term_count > query->pool_term_count);
     mi_walk_close(walk);
     explain_pools(query, out);
     if (concerns_tables) {
@@ -125,7 +185,11 @@ static bool explain_query(mica_query *query, mi_text_out *out) {
 
 size_t mica_query_explain(mica_query *query, mica_entity entity, char *text, size_t capacity) {
     mi_text_out out = mi_text_begin(text, capacity);
-    if (mi_query_check(query, "mica_query_explain") != MICA_OK) {
+    if (query == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, "mica_query_explain", "needs a query");
+        return 0;
+    }
+    if (mi_query_update(query, "mica_query_explain") != MICA_OK) {
         return 0;
     }
     if (!mica_entity_is_null(entity)) {

@@ -5,9 +5,11 @@
 // can be disabled cost look-ups of their own while one of the query's is.
 #include "world/filter.h"
 
-mi_filter mi_filter_make(const mica_query *query) {
+#include "world/tracker.h"
+
+mi_filter mi_filter_make(const mica_query *query, uint64_t since) {
     const mi_store *store = &query->world->store;
-    mi_filter filter = {.query = query, .store = store, .tests = MI_TEST_TABLE};
+    mi_filter filter = {.query = query, .store = store, .tests = MI_TEST_TABLE, .since = since};
     if (query->pool_term_count > 0) {
         filter.tests |= MI_TEST_MASK;
     }
@@ -20,6 +22,9 @@ mi_filter mi_filter_make(const mica_query *query) {
     filter.toggles = mi_query_active_toggles(query);
     if (filter.toggles != 0) {
         filter.tests |= MI_TEST_TOGGLES;
+    }
+    if (query->change_count > 0 && (since != 0 || query->change_clauses != 0)) {
+        filter.tests |= MI_TEST_CHANGES;
     }
     return filter;
 }
@@ -76,8 +81,9 @@ bool mi_filter_clauses(const mi_filter *filter, mica_entity entity) {
     uint32_t open = query->pool_clauses;
     for (uint32_t i = 0; open != 0 && i < query->term_count; i++) {
         const mi_term *term = &query->terms[i];
-        if (term->any > 0 && (open >> (term->any - 1) & 1) != 0 && mi_filter_has(filter, entity, term)) {
-            open &= ~(1u << (term->any - 1));
+        const uint32_t clauses = mi_term_clauses(term) & open;
+        if (clauses != 0 && mi_filter_has(filter, entity, term)) {
+            open &= ~clauses;
         }
     }
     return open == 0;
@@ -86,7 +92,7 @@ bool mi_filter_clauses(const mi_filter *filter, mica_entity entity) {
 bool mi_filter_clause_holds(const mi_filter *filter, mica_entity entity, uint8_t any) {
     for (uint32_t i = 0; i < filter->query->term_count; i++) {
         const mi_term *term = &filter->query->terms[i];
-        if (term->any == any && mi_filter_has(filter, entity, term)) {
+        if ((mi_term_clauses(term) >> (any - 1) & 1) != 0 && mi_filter_has(filter, entity, term)) {
             return true;
         }
     }
@@ -111,7 +117,11 @@ bool mi_filter_toggles(const mi_filter *filter, mica_entity entity) {
 }
 
 bool mi_query_passes(const mica_query *query, mica_entity entity) {
-    mi_filter filter = mi_filter_make(query);
+    const uint64_t since = query->world->running_since;
+    mi_filter filter = mi_filter_make(query, since);
+    if (query->removed != NULL && !mi_removals_has(&query->removed->removals, entity, since)) {
+        return false;
+    }
     const uint32_t location = mi_slots_location(&filter.store->slots, mica_entity_index(entity));
     filter.tests &= ~MI_TEST_TABLE;
     return (location == 0 ? !query->requires_table

@@ -1,5 +1,5 @@
 // Which single entities a query takes, beyond what their tables say: pools, disabled and killed entities, disabled
-// components.
+// components, changes.
 #pragma once
 
 #include "store/visibility.h"
@@ -11,23 +11,26 @@
 #define MI_TEST_CLAUSES 4u // any-of clauses with members in pools
 #define MI_TEST_HIDDEN 8u  // whether it is disabled or killed
 #define MI_TEST_TOGGLES 16u
+#define MI_TEST_CHANGES 32u // what the query asks of changes (since.h)
 
 typedef struct mi_filter {
     const mica_query *query;
     const mi_store *store;
     uint32_t tests;
+    uint64_t since;          // later changes than this version count; 0: all
     uint64_t toggles;        // as mi_query_active_toggles
     const uint64_t *earlier; // pools, mask_word_count words of them, that a former part of the walk went through; NULL
 } mi_filter;
 
 // The filter of a query for entities of any table. MI_TEST_TABLE needs the query to be up to date.
-mi_filter mi_filter_make(const mica_query *query);
+mi_filter mi_filter_make(const mica_query *query, uint64_t since);
 
 // Masks where disabled components or earlier pools have a say, clauses, toggles.
 bool mi_filter_pools_slowly(const mi_filter *filter, mica_entity entity);
 bool mi_filter_clauses(const mi_filter *filter, mica_entity entity);
 bool mi_filter_toggles(const mi_filter *filter, mica_entity entity);
 bool mi_filter_hidden(const mi_filter *filter, mica_entity entity);
+bool mi_filter_changes(const mi_filter *filter, mica_entity entity);
 
 static inline bool mi_filter_pools(const mi_filter *filter, mica_entity entity) {
     const mica_query *query = filter->query;
@@ -58,7 +61,8 @@ static inline bool mi_filter_passes(const mi_filter *filter, mica_entity entity)
            ((tests & MI_TEST_TABLE) == 0 || mi_filter_table(filter, entity)) &&
            ((tests & MI_TEST_HIDDEN) == 0 || mi_filter_hidden(filter, entity)) &&
            ((tests & MI_TEST_CLAUSES) == 0 || mi_filter_clauses(filter, entity)) &&
-           ((tests & MI_TEST_TOGGLES) == 0 || mi_filter_toggles(filter, entity));
+           ((tests & MI_TEST_TOGGLES) == 0 || mi_filter_toggles(filter, entity)) &&
+           ((tests & MI_TEST_CHANGES) == 0 || mi_filter_changes(filter, entity));
 }
 
 // Whether an entity has the component of a term, and not disabled.

@@ -4,27 +4,27 @@
 // caller's mica_iter. Everything else (pools, hidden entities, entities without rows) is a mi_walk's, which the
 // mica_iter then refers to. A walk that is open counts in its query and its world; the structure lock is that count.
 #include "world/commands.h"
+#include "world/tracker.h"
 #include "world/walk.h"
 
 #include <mica/system.h>
 
 #include <string.h>
 
-mica_iter mica_query_begin(mica_query *query) {
-    static const char call[] = "mica_query_begin";
+static mica_iter begin(mica_query *query, uint64_t since, const char *call) {
     mica_iter iter = mi_iter_closed(query);
     if (query == NULL) {
         // The query was refused, most likely, and that is what the caller wants to read.
         mi_fail(NULL, MICA_INVALID, call, "needs a query; the last error was \"{}\"", MI_TEXT(mica_last_error()));
         return iter;
     }
-    if (mi_query_update(query, call) != MICA_OK) {
+    if (mi_query_update(query, call) != MICA_OK || mi_query_check_since(query, since, call) != MICA_OK) {
         return iter;
     }
     mica_world *world = query->world;
     mi_world_settle_all(world);
     if (!mi_walk_is_plain(query)) {
-        iter.walk = mi_walk_open(query, true);
+        iter.walk = mi_walk_open_since(query, true, since);
         if (iter.walk == NULL) {
             mi_fail_memory(&world->log, call, sizeof(mi_walk));
             return iter;
@@ -32,6 +32,14 @@ mica_iter mica_query_begin(mica_query *query) {
     }
     mi_iter_open(&iter);
     return iter;
+}
+
+mica_iter mica_query_begin(mica_query *query) {
+    return begin(query, query == NULL ? 0 : query->world->running_since, "mica_query_begin");
+}
+
+mica_iter mica_query_begin_since(mica_query *query, uint64_t version) {
+    return begin(query, version, "mica_query_begin_since");
 }
 
 // Whether the walk was closed with a system that left it open: nothing that it refers to may be there any more.
@@ -151,12 +159,39 @@ void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
     if (column == NULL) {
         return NULL;
     }
+    const mica_query *query = iter->query;
     if (MICA_UNLIKELY(iter->walk != NULL)) {
-        mi_walk_write_column(iter->walk, iter->query->column_of[component]);
-    } else {
-        mi_column_mark(column, iter->query->world->store.version);
+        mi_walk_write_column(iter->walk, query->column_of[component]);
+    } else if (MICA_LIKELY((query->access[component] & MI_ACCESS_MARKED) == 0)) {
+        mi_column_mark(column, query->world->store.version);
+        mi_world_written(query->world, component, iter->entities, (uint32_t)iter->count);
     }
     return column;
+}
+
+mica_result mica_iter_mark_id(const mica_iter *iter, mica_component component, int32_t row) {
+    static const char call[] = "mica_iter_mark";
+    const mica_query *query = iter == NULL || !iter->open || is_abandoned(iter) ? NULL : iter->query;
+    if (query == NULL || component >= query->access_count || (query->access[component] & MI_ACCESS_WRITE) == 0) {
+        fail_access(iter, component, MI_ACCESS_WRITE, call);
+        return mica_last_result();
+    }
+    uint8_t *column = find_column(iter, component, MI_ACCESS_WRITE, call);
+    if (row < 0 || row >= iter->count) {
+        return mi_fail(&query->world->log, MICA_INVALID, call, "the span has {} rows, and no row {}",
+                       MI_INT(iter->count), MI_INT(row));
+    }
+    if (column == NULL) {
+        return mi_fail(&query->world->log, MICA_ABSENT, call, "the span does not have {}",
+                       MI_TEXT(mi_schema_type(query->world->schema, component)->info.name));
+    }
+    if (MICA_UNLIKELY(iter->walk != NULL)) {
+        mi_walk_mark_row(iter->walk, query->column_of[component], (uint32_t)row);
+    } else {
+        mi_column_mark(column, query->world->store.version);
+        mi_world_written(query->world, component, iter->entities + row, 1);
+    }
+    return MICA_OK;
 }
 
 // The id of a descriptor; 0 with the error set if the walk is not open or the descriptor is refused.
@@ -176,6 +211,11 @@ const void *mica_iter_read(const mica_iter *iter, mica_type *type) {
 void *mica_iter_write(const mica_iter *iter, mica_type *type) {
     const mica_component component = component_of(iter, type, MI_ACCESS_WRITE, "mica_iter_write");
     return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_write_id(iter, component);
+}
+
+mica_result mica_iter_mark(const mica_iter *iter, mica_type *type, int32_t row) {
+    const mica_component component = component_of(iter, type, MI_ACCESS_WRITE, "mica_iter_mark");
+    return MICA_UNLIKELY(component == 0) ? mica_last_result() : mica_iter_mark_id(iter, component, row);
 }
 
 mica_commands *mica_iter_commands_of(mica_iter *iter) {
@@ -210,7 +250,7 @@ static uint64_t count_rowless(const mica_world *world) {
 // Whether everybody in the tables that match does, and with `requires_nothing` those without rows.
 static bool is_counted(const mica_query *query) {
     return query->pool_term_count == 0 && query->toggles_active == 0 && query->disabled != MI_DISABLED_ONLY &&
-           !mi_store_hides_any(&query->world->store);
+           !mi_store_hides_any(&query->world->store) && !mi_query_asks_changes(query);
 }
 
 // Goes over the entities that match, up to `capacity` of them into `entities`; how many match, or how many were written
@@ -255,6 +295,11 @@ int32_t mica_query_size_hint(mica_query *query) {
         const uint32_t live = mi_pool_live_count(query->required[i]);
         hint = live < hint ? live : hint;
     }
+    if (query->removed != NULL) {
+        const mi_removals *removals = &query->removed->removals;
+        const uint32_t noted = removals->entries.count - mi_removals_find(removals, query->world->running_since);
+        hint = query->removed_alone || noted < hint ? noted : hint;
+    }
     return (int32_t)hint;
 }
 
@@ -281,5 +326,11 @@ int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t ca
 }
 
 bool mica_query_contains(mica_query *query, mica_entity entity) {
-    return query != NULL && mica_entity_alive(query->world, entity) && mi_query_passes(query, entity);
+    if (query == NULL) {
+        return false;
+    }
+    if (query->removed_alone) { // whether it is alive is not asked
+        return mi_removals_has(&query->removed->removals, entity, query->world->running_since);
+    }
+    return mica_entity_alive(query->world, entity) && mi_query_passes(query, entity);
 }

@@ -117,6 +117,10 @@ static mica_result find_query(mica_world *world, const mica_observer_def *def, m
     if (query == NULL) {
         return mica_last_result();
     }
+    if (mi_query_asks_changes(query)) {
+        return mi_fail(&world->log, MICA_INVALID, call,
+                       "the query ({}) asks for changes: who matches it depends on who walks", MI_TEXT(query->text));
+    }
     observer->query = open_query_watch(world, query);
     return observer->query != NULL ? MICA_OK : mi_fail_memory(&world->log, call, sizeof(mi_query_watch));
 }

@@ -436,6 +436,12 @@ static bool check_def(const mica_query *query, mica_component key, mica_compare_
     if (!check_sorting(world, call)) {
         return false;
     }
+    if (mi_query_asks_changes(query)) {
+        mi_fail(&world->log, MICA_INVALID, call,
+                "the query ({}) asks for changes: who matches it depends on who walks, and cannot be kept in order",
+                MI_TEXT(query->text));
+        return false;
+    }
     if (compare == NULL) {
         mi_fail_plain(&world->log, MICA_INVALID, call, "needs a compare function");
         return false;

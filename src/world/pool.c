@@ -89,6 +89,18 @@ mica_pool_view mica_pool_read(const mica_world *world, mica_component component)
     return view_of(pool);
 }
 
+// Tells of the elements between tombstones.
+static void tell_written(mica_world *world, const mi_pool *pool) {
+    uint32_t first = 0;
+    for (uint32_t position = 0; pool->dead_count > 0 && position < pool->count; position++) {
+        if (!mi_pool_is_live(pool, position)) {
+            mi_world_written(world, pool->type->info.id, pool->entities + first, position - first);
+            first = position + 1;
+        }
+    }
+    mi_world_written(world, pool->type->info.id, pool->entities + first, pool->count - first);
+}
+
 mica_pool_view mica_pool_write(mica_world *world, mica_component component) {
     mi_pool *pool = find_pool(world, component, "mica_pool_write");
     if (pool == NULL) {
@@ -98,6 +110,9 @@ mica_pool_view mica_pool_write(mica_world *world, mica_component component) {
     const uint32_t page_count = page_count_of(pool);
     for (uint32_t page = 0; page < page_count; page++) {
         mi_pool_mark(pool, page << pool->page_shift, world->store.version);
+    }
+    if (MICA_UNLIKELY(world->signals.watches_writes)) {
+        tell_written(world, pool);
     }
     return view_of(pool);
 }

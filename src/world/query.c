@@ -7,6 +7,7 @@
 #include "world/query.h"
 
 #include "store/visibility.h"
+#include "world/tracker.h"
 
 #include <string.h>
 
@@ -19,29 +20,36 @@ typedef struct term_place {
     size_t number;
 } term_place;
 
-static mica_result check_term(const mica_world *world, const mi_term *term, const term_place *place) {
+static mica_result fail_term(const mica_world *world, mica_component component, const term_place *place,
+                             const char *fault) {
+    return mi_fail(&world->log, MICA_INVALID, place->call, "{} {}: {} {}", MI_TEXT(place->unit), MI_UINT(place->number),
+                   MI_TEXT(mi_schema_type(world->schema, component)->info.name), MI_TEXT(fault));
+}
+
+static mica_result check_term(const mica_world *world, const mica_term *term, const term_place *place) {
     const mi_type *type = mi_world_type(world, term->component, place->call);
     if (type == NULL) {
         return MICA_UNKNOWN;
     }
-    const bool has_access = term->use == MICA_USE_READ || term->use == MICA_USE_WRITE ||
-                            term->use == MICA_USE_OPTIONAL_READ || term->use == MICA_USE_OPTIONAL_WRITE;
+    const uint8_t use = term->use;
+    const bool writes = use == MICA_USE_WRITE || use == MICA_USE_OPTIONAL_WRITE || use == MICA_USE_WRITE_MARKED;
+    const bool has_access = writes || use == MICA_USE_READ || use == MICA_USE_OPTIONAL_READ;
     const char *fault = NULL;
-    if (term->use == MICA_USE_NONE || term->use > MICA_USE_OPTIONAL_WRITE) {
+    if (use == MICA_USE_NONE || use > MICA_USE_WRITE_MARKED) {
         fault = "is used in no known way";
     } else if (has_access && type->info.size == 0) {
         fault = "is a tag: it has no value to read or write, use mica_with";
+    } else if (use == MICA_USE_CHANGED && type->info.size == 0) {
+        fault = "is a tag: it has no value that changes, use mica_added";
     } else if (term->any > MI_ANY_MAX) {
         fault = "is in an any-of clause over 8";
-    } else if (term->any > 0 && !mi_term_is_required(&(mi_term){.use = term->use})) {
-        fault = "is in an any-of clause without being read, written or with";
-    } else if ((term->use == MICA_USE_WRITE || term->use == MICA_USE_OPTIONAL_WRITE) &&
-               type->info.hooks.attach != NULL) {
+    } else if (term->any > 0 && use != MICA_USE_READ && use != MICA_USE_WRITE && use != MICA_USE_WITH &&
+               use != MICA_USE_WRITE_MARKED && use != MICA_USE_CHANGED) {
+        fault = "is in an any-of clause without being read, written, with or changed";
+    } else if (writes && type->info.hooks.attach != NULL) {
         fault = "is a relation: it changes through its link verbs alone";
     }
-    return fault == NULL ? MICA_OK
-                         : mi_fail(&world->log, MICA_INVALID, place->call, "{} {}: {} {}", MI_TEXT(place->unit),
-                                   MI_UINT(place->number), MI_TEXT(type->info.name), MI_TEXT(fault));
+    return fault == NULL ? MICA_OK : fail_term(world, term->component, place, fault);
 }
 
 // What identifies a query.
@@ -50,6 +58,7 @@ typedef struct query_key {
     mi_term terms[MICA_QUERY_TERM_MAX]; // ascending by component
     uint32_t count;
     mi_disabled disabled;
+    bool asks_removed;
 } query_key;
 
 // Notes a term that names no component.
@@ -64,12 +73,56 @@ static mica_result note_disabled(const mica_world *world, const mica_term *term,
     return MICA_OK;
 }
 
+// Adds what a caller's term says to what is said of its component already. NULL, or why the two cannot both be said.
+static const char *merge_term(mi_term *term, const mica_term *given) {
+    static const uint8_t asked[] = {[MICA_USE_CHANGED] = MI_ASKS_CHANGED,
+                                    [MICA_USE_ADDED] = MI_ASKS_ADDED,
+                                    [MICA_USE_REMOVED] = MI_ASKS_REMOVED,
+                                    [MICA_USE_WRITE_MARKED] = 0};
+    const uint8_t asks = given->use < MICA_USE_CHANGED ? 0 : asked[given->use];
+    const bool is_clause = asks == MI_ASKS_CHANGED && given->any > 0;
+    if (is_clause ? term->changed_any > 0 : asks != 0 ? (term->asks & asks) != 0 : term->use != MICA_USE_NONE) {
+        return "is named twice";
+    }
+    if (is_clause) {
+        term->changed_any = given->any;
+    } else if (asks != 0) {
+        term->asks |= asks;
+    } else {
+        term->is_marked = given->use == MICA_USE_WRITE_MARKED;
+        term->use = term->is_marked ? MICA_USE_WRITE : given->use;
+        term->any = given->any;
+    }
+    const bool must_be_there = (term->asks & (MI_ASKS_CHANGED | MI_ASKS_ADDED)) != 0;
+    const bool need_not_be_there = term->use != MICA_USE_NONE && !mi_term_is_required(term);
+    if (must_be_there && need_not_be_there) {
+        return "has to be there to be changed or added, and need not be";
+    }
+    return term->changed_any > 0 && term->use == MICA_USE_WITHOUT ? "has to be there to be changed, and must not be"
+                                                                  : NULL;
+}
+
+// The term of a component, a new one if need be: there is room.
+static mi_term *open_term(query_key *key, mica_component component) {
+    uint32_t position = key->count;
+    while (position > 0 && key->terms[position - 1].component > component) {
+        position--;
+    }
+    if (position > 0 && key->terms[position - 1].component == component) {
+        return &key->terms[position - 1];
+    }
+    memmove(&key->terms[position + 1], &key->terms[position], (key->count - position) * sizeof(mi_term));
+    key->terms[position] = (mi_term){.component = component};
+    key->count++;
+    return &key->terms[position];
+}
+
 // Resolves and checks a caller's term and puts it in its place.
 static mica_result add_term(mica_world *world, const mica_term *given, const term_place *place, query_key *key) {
     if (given->use == MICA_USE_DISABLED_TOO || given->use == MICA_USE_DISABLED_ONLY) {
         return note_disabled(world, given, place, key);
     }
-    mi_term term = {.component = given->component, .use = given->use, .any = given->any};
+    mica_term term = *given;
     if (given->type != NULL) {
         term.component = mica_world_component(world, given->type);
         if (term.component == 0) {
@@ -83,18 +136,12 @@ static mica_result add_term(mica_world *world, const mica_term *given, const ter
     if (result != MICA_OK) {
         return result;
     }
-    uint32_t position = key->count;
-    while (position > 0 && key->terms[position - 1].component > term.component) {
-        key->terms[position] = key->terms[position - 1];
-        position--;
+    const char *fault = merge_term(open_term(key, term.component), &term);
+    if (fault == NULL && term.use == MICA_USE_REMOVED && key->asks_removed) {
+        fault = "is a second component whose removals are asked for: a query has one";
     }
-    key->terms[position] = term;
-    key->count++;
-    if (position > 0 && key->terms[position - 1].component == term.component) {
-        return mi_fail(&world->log, MICA_INVALID, place->call, "{} {}: {} is named twice", MI_TEXT(place->unit),
-                       MI_UINT(place->number), MI_TEXT(mi_schema_type(world->schema, term.component)->info.name));
-    }
-    return MICA_OK;
+    key->asks_removed |= term.use == MICA_USE_REMOVED;
+    return fault == NULL ? MICA_OK : fail_term(world, term.component, place, fault);
 }
 
 // What is said of a query must not depend on the order in which types were registered.
@@ -118,9 +165,10 @@ typedef struct term_sets {
 } term_sets;
 
 static void add_to_sets(const term_sets *sets, const mi_term *term, uint32_t bit) {
-    if (term->any > 0) {
-        mi_bit_set(sets->any + (term->any - 1) * sets->word_count, bit);
-    } else if (term->use == MICA_USE_WITHOUT) {
+    for (uint32_t clauses = mi_term_clauses(term); clauses != 0; clauses &= clauses - 1) {
+        mi_bit_set(sets->any + (uint32_t)__builtin_ctz(clauses) * sets->word_count, bit);
+    }
+    if (term->use == MICA_USE_WITHOUT) {
         mi_bit_set(sets->none, bit);
     } else if (mi_term_is_required(term)) {
         mi_bit_set(sets->all, bit);
@@ -146,7 +194,9 @@ static void add_column(mica_query *query, uint32_t number, const mi_type *type, 
     if (!reads && !writes) {
         return;
     }
-    query->access[term->component] = MI_ACCESS_READ | (writes ? MI_ACCESS_WRITE : 0);
+    query->access[term->component] =
+        MI_ACCESS_READ | (writes ? MI_ACCESS_WRITE : 0) | (term->is_marked ? MI_ACCESS_MARKED : 0);
+    query->writes |= writes;
     query->column_of[term->component] = (uint8_t)query->column_count;
     mi_query_column *column = &query->columns[query->column_count++];
     *column = (mi_query_column){.type = type,
@@ -163,7 +213,10 @@ static bool compile_sets(mica_query *query, const char *call) {
     mica_world *world = query->world;
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_type *type = mi_term_type(query, &query->terms[i]);
-        query->any_count = query->terms[i].any > query->any_count ? query->terms[i].any : query->any_count;
+        const uint32_t clauses = mi_term_clauses(&query->terms[i]);
+        while (clauses >> query->any_count != 0) {
+            query->any_count++;
+        }
         if (type->in_pool && mi_world_pool(world, type, call) == NULL) {
             return false;
         }
@@ -204,16 +257,58 @@ static void compile_terms(mica_query *query) {
         add_to_sets(pool == NULL ? &tables : &masks, term, pool == NULL ? term->component : pool->index);
         add_column(query, i, type, pool);
         query->pool_term_count += pool != NULL;
-        query->requires_nothing &= !is_required && term->any == 0;
+        query->requires_nothing &= !is_required && mi_term_clauses(term) == 0;
         query->requires_table |= is_required && pool == NULL;
         if (type->info.toggle) {
             query->toggles[query->toggle_count++] = (uint8_t)i;
         }
-        if (term->any > 0) {
-            *(pool == NULL ? &table_clauses : &query->pool_clauses) |= 1u << (term->any - 1);
-        }
+        *(pool == NULL ? &table_clauses : &query->pool_clauses) |= mi_term_clauses(term);
     }
     query->requires_table |= (table_clauses & ~query->pool_clauses) != 0;
+}
+
+static bool add_change(mica_query *query, uint32_t number, uint8_t asks, uint8_t any, const char *call) {
+    mica_world *world = query->world;
+    const mi_type *type = mi_term_type(query, &query->terms[number]);
+    const bool is_tracked = asks == MI_ASKS_ADDED || (asks == MI_ASKS_CHANGED && type->info.track_rows);
+    mi_query_change *change = &query->changes[query->change_count++];
+    *change = (mi_query_change){.type = type, .term = (uint8_t)number, .asks = asks, .any = any};
+    change->pool = type->in_pool ? mi_store_find_pool(&world->store, type->info.id) : NULL;
+    if (is_tracked) {
+        change->tracker =
+            mi_tracker_open(world, type->info.id, asks == MI_ASKS_ADDED ? MI_TRACKS_ADDED : MI_TRACKS_ROWS, call);
+    }
+    return !is_tracked || change->tracker != NULL;
+}
+
+// Lists what is asked of changes, the required conditions first. False: out of memory, with the error set.
+static bool list_changes(mica_query *query, const char *call) {
+    uint32_t clauses = 0;
+    bool is_complete = true;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const mi_term *term = &query->terms[i];
+        for (uint8_t asks = MI_ASKS_CHANGED; asks <= MI_ASKS_ADDED && is_complete; asks++) {
+            is_complete = (term->asks & asks) == 0 || add_change(query, i, asks, 0, call);
+        }
+        if ((term->asks & MI_ASKS_REMOVED) != 0 && is_complete) {
+            query->removed = mi_tracker_open(query->world, term->component, MI_TRACKS_REMOVED, call);
+            query->removed_alone = term->use == MICA_USE_NONE && term->changed_any == 0 && query->term_count == 1 &&
+                                   query->disabled == MI_DISABLED_LEFT_OUT;
+            is_complete = query->removed != NULL;
+        }
+        clauses |= term->changed_any > 0 ? 1u << (term->changed_any - 1) : 0;
+    }
+    query->change_clauses = clauses;
+    for (uint32_t i = 0; i < query->term_count && is_complete; i++) {
+        const mi_term *term = &query->terms[i];
+        if (term->changed_any > 0) {
+            is_complete = add_change(query, i, MI_ASKS_CHANGED, term->changed_any, call);
+        }
+        if (is_complete && term->any > 0 && term->any != term->changed_any && (clauses >> (term->any - 1) & 1) != 0) {
+            is_complete = add_change(query, i, 0, term->any, call);
+        }
+    }
+    return is_complete;
 }
 
 // Lists the pools that an entity must be in.
@@ -236,7 +331,8 @@ static bool query_equal(const void *context, uint32_t value) {
     for (uint32_t i = 0; i < key->count; i++) {
         const mi_term *a = &query->terms[i];
         const mi_term *b = &key->terms[i];
-        if (a->component != b->component || a->use != b->use || a->any != b->any) {
+        if (a->component != b->component || a->use != b->use || a->any != b->any || a->asks != b->asks ||
+            a->changed_any != b->changed_any || a->is_marked != b->is_marked) {
             return false;
         }
     }
@@ -247,7 +343,9 @@ static uint64_t hash_key(const query_key *key) {
     uint64_t hash = (uint64_t)key->disabled << 32 | key->count;
     for (uint32_t i = 0; i < key->count; i++) {
         const mi_term *term = &key->terms[i];
-        hash = mi_hash_mix(hash ^ ((uint64_t)term->component << 16 | (uint64_t)term->use << 8 | term->any));
+        hash = mi_hash_mix(hash ^ ((uint64_t)term->is_marked << 48 | (uint64_t)term->changed_any << 40 |
+                                   (uint64_t)term->asks << 32 | (uint64_t)term->component << 16 |
+                                   (uint64_t)term->use << 8 | term->any));
     }
     return hash;
 }
@@ -276,7 +374,7 @@ static mica_query *compile(mica_world *world, const query_key *key, uint64_t has
     if (query->text == NULL) {
         mi_fail_memory(&world->log, call, query->text_size);
     }
-    if (query->text == NULL || !compile_sets(query, call)) {
+    if (query->text == NULL || !compile_sets(query, call) || !list_changes(query, call)) {
         mi_query_free(query);
         return NULL;
     }
@@ -303,10 +401,17 @@ mica_query *mi_query_find(mica_world *world, const mica_term *terms, const size_
     key.world = world;
     key.count = 0;
     key.disabled = MI_DISABLED_LEFT_OUT;
+    key.asks_removed = false;
     for (int32_t i = 0; i < count; i++) {
         const term_place place = {call, offsets == NULL ? "term" : "byte", offsets == NULL ? (size_t)i : offsets[i]};
         if (add_term(world, &terms[i], &place, &key) != MICA_OK) {
             return NULL;
+        }
+    }
+    for (uint32_t i = 0; i < key.count; i++) { // what has changed or was added is there
+        mi_term *term = &key.terms[i];
+        if (term->use == MICA_USE_NONE && (term->asks & (MI_ASKS_CHANGED | MI_ASKS_ADDED)) != 0) {
+            term->use = MICA_USE_WITH;
         }
     }
     const uint64_t hash = hash_key(&key);
@@ -473,6 +578,28 @@ uint64_t mi_query_structure(const mica_query *query) {
     return structure;
 }
 
+mica_result mi_query_check_since(const mica_query *query, uint64_t since, const char *call) {
+    const mi_removals *removals = query->removed == NULL ? NULL : &query->removed->removals;
+    if (removals == NULL || (since >= removals->lost_version && (since == 0 || since >= removals->dropped_version))) {
+        return MICA_OK;
+    }
+    const mica_world *world = query->world;
+    const char *name = mi_schema_type(world->schema, query->removed->component)->info.name;
+    if (since < removals->lost_version) {
+        return mi_fail(&world->log, MICA_OUT_OF_MEMORY, call,
+                       "there was no memory to note a removal of {} (version {}): who lost it since version {} is not "
+                       "known as a whole",
+                       MI_TEXT(name), MI_UINT(removals->lost_version), MI_UINT(since));
+    }
+    return mi_fail(&world->log, MICA_LIMIT, call,
+                   "who lost {} since version {} is not known any more: removals are kept from version {} on",
+                   MI_TEXT(name), MI_UINT(since), MI_UINT(removals->dropped_version));
+}
+
 mica_result mi_query_check(mica_query *query, const char *call) {
-    return query == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a query") : mi_query_update(query, call);
+    if (query == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, call, "needs a query");
+    }
+    const mica_result result = mi_query_update(query, call);
+    return result == MICA_OK ? mi_query_check_since(query, query->world->running_since, call) : result;
 }

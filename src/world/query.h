@@ -3,7 +3,9 @@
 // `tables` holds the matching tables in canonical order. It is brought up to date when a walk opens or a count is asked
 // for (new tables come to be only by structural changes, and a walk that is open forbids those), so that making a table
 // costs nothing for queries that nobody walks. What a query says of pools is a pair of masks over the pools' numbers,
-// tested entity by entity. Any-of clauses with members in pools are tested by entity, the others by table.
+// tested entity by entity. Any-of clauses with members in pools are tested by entity, the others by table. What it asks
+// of changes is a list of its own, judged by piece and by entity (since.h); that something must be there to have
+// changed is part of the rest.
 #pragma once
 
 #include "base/bitset.h"
@@ -11,14 +13,34 @@
 
 #define MI_ACCESS_READ 1u
 #define MI_ACCESS_WRITE 2u
+#define MI_ACCESS_MARKED 4u // writing does not mark what is written
 #define MI_ANY_MAX 8
 #define MI_COLUMN_NONE UINT8_MAX
 
+// What a term asks of its component beside its use.
+#define MI_ASKS_CHANGED 1u
+#define MI_ASKS_ADDED 2u
+#define MI_ASKS_REMOVED 4u
+
+// All that a query says of one component.
 typedef struct mi_term {
     mica_component component;
-    uint8_t use; // a mica_use
-    uint8_t any;
+    uint8_t use;  // a mica_use up to MICA_USE_OPTIONAL_WRITE; MICA_USE_NONE: it need not be there, and is not looked at
+    uint8_t any;  // of the use
+    uint8_t asks; // MI_ASKS_…; changed and added: it is required
+    uint8_t changed_any; // the any-of clause for which it has to have changed; 0: none
+    bool is_marked;      // what is written is marked row by row
 } mi_term;
+
+// A condition on what has changed, or a member of an any-of clause that has such a condition.
+typedef struct mi_query_change {
+    const mi_type *type;
+    mi_pool *pool;              // NULL: in tables
+    struct mi_tracker *tracker; // whose stamps decide; NULL: those of columns and pages do
+    uint8_t term;
+    uint8_t asks; // MI_ASKS_CHANGED or MI_ASKS_ADDED; 0: to be there is enough
+    uint8_t any;  // 0: required
+} mi_query_change;
 
 // What a query says of disabled entities.
 typedef enum mi_disabled { MI_DISABLED_LEFT_OUT, MI_DISABLED_TOO, MI_DISABLED_ONLY } mi_disabled;
@@ -49,6 +71,12 @@ struct mica_query {
     uint8_t by_name[MICA_QUERY_TERM_MAX]; // positions in `terms`, in the order of the components' names: for texts
     mi_disabled disabled;
     uint32_t any_count; // any-of clauses in use
+    bool writes;
+    uint32_t change_count;
+    uint32_t change_clauses; // bit n: clause n + 1 has members in `changes`
+    mi_query_change changes[MICA_QUERY_TERM_MAX];
+    struct mi_tracker *removed; // of the component whose removals are walked; NULL: none
+    bool removed_alone;         // nothing else is asked of who lost it
     // Sets of components in tables, word_count words each; any_of has any_count of them.
     uint32_t word_count;
     uint64_t *all_of;  // must be there
@@ -99,6 +127,16 @@ static inline bool mi_term_is_required(const mi_term *term) {
     return term->any == 0 && (term->use == MICA_USE_READ || term->use == MICA_USE_WRITE || term->use == MICA_USE_WITH);
 }
 
+// The any-of clauses that a term is in, a bit each.
+static inline uint32_t mi_term_clauses(const mi_term *term) {
+    return (term->any > 0 ? 1u << (term->any - 1) : 0) | (term->changed_any > 0 ? 1u << (term->changed_any - 1) : 0);
+}
+
+// Whether what matches depends on since when changes count.
+static inline bool mi_query_asks_changes(const mica_query *query) {
+    return query->change_count > 0 || query->removed != NULL;
+}
+
 static inline const mi_type *mi_term_type(const mica_query *query, const mi_term *term) {
     return mi_schema_type(query->world->schema, term->component);
 }
@@ -109,8 +147,10 @@ mica_query *mi_query_find(mica_world *world, const mica_term *terms, const size_
                           const char *call);
 // Brings `tables` up to date; MICA_OUT_OF_MEMORY with the error set for `call`.
 mica_result mi_query_update(mica_query *query, const char *call);
-// The same for a query from outside: NULL is MICA_INVALID.
+// The same for a query from outside: NULL is MICA_INVALID. And as mi_query_check_since for who is asking.
 mica_result mi_query_check(mica_query *query, const char *call);
+// Whether all removals since a version are known that the query asks for: MICA_LIMIT, MICA_OUT_OF_MEMORY.
+mica_result mi_query_check_since(const mica_query *query, uint64_t since, const char *call);
 // Writes the query as a text that mica_query_create_text reads, cut to `capacity`; returns the length without the cut.
 size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity);
 // Whether the entities of a table match, as far as its components say it.
@@ -121,7 +161,7 @@ uint64_t mi_query_rows(const mica_query *query);
 uint64_t mi_query_structure(const mica_query *query);
 // Which of the query's toggles are disabled on somebody, a bit each.
 uint64_t mi_query_active_toggles(const mica_query *query);
-// Whether a living entity matches; the query need not be up to date. Sets no error.
+// Whether a living entity matches for who is asking; the query need not be up to date. Sets no error.
 bool mi_query_passes(const mica_query *query, mica_entity entity);
 // Frees the runs that walks found.
 void mi_query_forget_runs(mica_query *query);

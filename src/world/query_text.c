@@ -2,7 +2,7 @@
 //
 //     query  = nothing | term { "," term }
 //     term   = "[disabled too]" | "[disabled only]" | "!" name | [ "[write]" ] "?" name | [ "[any N]" ] [ use ] name
-//     use    = "[read]" | "[write]" | "[with]"
+//     use    = "[read]" | "[write]" | "[with]" | "[marked]" | "[changed]" | "[added]" | "[removed]"
 //     name   = what stands up to the next comma | '"' anything, with \" and \\ for these two '"'
 //
 // White space may stand between all of these, and around the words in brackets; it belongs to a name only inside. What
@@ -19,6 +19,7 @@
 #define WORD_ENDS SPACE "[],"
 
 static const char *const use_marks[] = {"", "", "[write] ", "[with] ", "!", "?", "[write] ?"};
+static const char *const ask_marks[] = {"[changed] ", "[added] ", "[removed] "}; // by the bits of MI_ASKS_...
 static const char *const disabled_marks[] = {"", "[disabled too]", "[disabled only]"};
 
 // Whether one of `bytes` stands at `at`; the end of the text is none.
@@ -40,16 +41,33 @@ static void add_name(mi_text_out *out, const char *name) {
     mi_text_add(out, "\"");
 }
 
+static void add_term(mi_text_out *out, uint8_t any, const char *mark, const char *name) {
+    mi_text_add(out, "%s", out->length == 0 ? "" : ", ");
+    if (any > 0) {
+        mi_text_add(out, "[any %d] ", any);
+    }
+    mi_text_add(out, "%s", mark);
+    add_name(out, name);
+}
+
 size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity) {
     mi_text_out out = mi_text_begin(text, capacity);
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[query->by_name[i]];
-        mi_text_add(&out, "%s", i == 0 ? "" : ", ");
-        if (term->any > 0) {
-            mi_text_add(&out, "[any %d] ", term->any);
+        const char *name = mi_term_type(query, term)->info.name;
+        // That something is there goes without saying if it has changed or was added.
+        const bool is_said = term->use == MICA_USE_WITH && (term->asks & (MI_ASKS_CHANGED | MI_ASKS_ADDED)) != 0;
+        if (term->use != MICA_USE_NONE && !is_said) {
+            add_term(&out, term->any, term->is_marked ? "[marked] " : use_marks[term->use], name);
         }
-        mi_text_add(&out, "%s", use_marks[term->use]);
-        add_name(&out, mi_term_type(query, term)->info.name);
+        if (term->changed_any > 0) {
+            add_term(&out, term->changed_any, ask_marks[0], name);
+        }
+        for (uint32_t k = 0; k < sizeof(ask_marks) / sizeof(*ask_marks); k++) {
+            if ((term->asks >> k & 1) != 0) {
+                add_term(&out, 0, ask_marks[k], name);
+            }
+        }
     }
     if (query->disabled != MI_DISABLED_LEFT_OUT) {
         mi_text_add(&out, "%s%s", query->term_count == 0 ? "" : ", ", disabled_marks[query->disabled]);
@@ -112,10 +130,15 @@ static bool take_word(reader *r, const char *word) {
 }
 
 static bool take_use(reader *r, mica_term *term) {
-    static const char *const words[] = {[MICA_USE_READ] = "read", [MICA_USE_WRITE] = "write", [MICA_USE_WITH] = "with"};
-    for (int use = MICA_USE_READ; use <= MICA_USE_WITH; use++) {
-        if (take_word(r, words[use])) {
-            term->use = (uint8_t)use;
+    static const struct {
+        const char *word;
+        uint8_t use;
+    } uses[] = {{"read", MICA_USE_READ},           {"write", MICA_USE_WRITE},     {"with", MICA_USE_WITH},
+                {"marked", MICA_USE_WRITE_MARKED}, {"changed", MICA_USE_CHANGED}, {"added", MICA_USE_ADDED},
+                {"removed", MICA_USE_REMOVED}};
+    for (uint32_t i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+        if (take_word(r, uses[i].word)) {
+            term->use = uses[i].use;
             return true;
         }
     }
@@ -153,8 +176,9 @@ static mica_result read_brackets(reader *r, mica_term *term) {
             return fail_expected(r, "'too' or 'only'");
         }
     } else if (!take_use(r, term)) {
-        return fail_expected(r,
-                             is_first ? "'read', 'write', 'with', 'any' or 'disabled'" : "'read', 'write' or 'with'");
+        return fail_expected(r, is_first ? "'read', 'write', 'with', 'marked', 'changed', 'added', 'removed', 'any' or "
+                                           "'disabled'"
+                                         : "'read', 'write', 'with', 'marked' or 'changed'");
     }
     return take_byte(r, ']') ? MICA_OK : fail_expected(r, "']'");
 }

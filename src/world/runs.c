@@ -375,14 +375,15 @@ static void pick_following(mi_walk *walk) {
     memmove(walk->left, walk->left + alike, walk->left_count * sizeof(uint16_t));
 }
 
-// Picks all that have the same optional columns as the first; of a list, those that follow it.
+// Picks all that have the same optional columns as the first; of a list or log, those that follow it.
 static void pick_alike(mi_walk *walk) {
     const uint64_t pattern = walk->patterns[walk->left[0]];
+    const bool keeps_order = walk->driver == MI_DRIVER_LIST || walk->driver == MI_DRIVER_REMOVED;
     uint32_t picked = 0;
     uint32_t left = 0;
     for (uint32_t k = 0; k < walk->left_count; k++) {
         const uint16_t number = walk->left[k];
-        if (walk->patterns[number] == pattern && (walk->driver != MI_DRIVER_LIST || left == 0)) {
+        if (walk->patterns[number] == pattern && (!keeps_order || left == 0)) {
             walk->picked[picked++] = number;
         } else {
             walk->left[left++] = number;

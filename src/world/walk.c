@@ -6,6 +6,9 @@
 // leave out who was in an earlier one.
 #include "world/walk.h"
 
+#include "world/since.h"
+#include "world/tracker.h"
+
 #include <string.h>
 
 #define COPY_ALIGN 256u // no copied value is aligned to more
@@ -37,7 +40,7 @@ static uint8_t pool_clause(const mica_query *query) {
     for (uint8_t any = 1; any <= query->any_count; any++) {
         bool all_in_pools = (query->pool_clauses >> (any - 1) & 1) != 0;
         for (uint32_t i = 0; i < query->term_count; i++) {
-            all_in_pools &= query->terms[i].any != any ||
+            all_in_pools &= (mi_term_clauses(&query->terms[i]) >> (any - 1) & 1) == 0 ||
                             mi_store_find_pool(&query->world->store, query->terms[i].component) != NULL;
         }
         if (all_in_pools) {
@@ -126,7 +129,7 @@ static bool drive_clause(mi_walk *walk) {
     }
     while (walk->term_index < query->term_count) {
         const mi_term *term = &query->terms[query->by_name[walk->term_index++]];
-        if (term->any == walk->clause) {
+        if ((mi_term_clauses(term) >> (walk->clause - 1) & 1) != 0) {
             drive_pool(walk, mi_store_find_pool(&query->world->store, term->component));
             return true;
         }
@@ -137,7 +140,8 @@ static bool drive_clause(mi_walk *walk) {
 // Runs are kept where pools alone decide.
 static void use_runs(mi_walk *walk) {
     mica_query *query = walk->query;
-    if (walk->driver != MI_DRIVER_POOL || walk->clause != 0 || (walk->tests & ~MI_TEST_MASK) != 0) {
+    if (walk->driver != MI_DRIVER_POOL || walk->clause != 0 || (walk->tests & ~MI_TEST_MASK) != 0 ||
+        query->change_count > 0) {
         return;
     }
     if (query->runs_driver == walk->pool && query->runs_structure == mi_query_structure(query)) {
@@ -150,8 +154,21 @@ static void use_runs(mi_walk *walk) {
     }
 }
 
+static void drive_removed(mi_walk *walk) {
+    const mica_query *query = walk->query;
+    walk->driver = MI_DRIVER_REMOVED;
+    walk->driver_source = query->source_count;
+    walk->removed_from = mi_removals_find(&query->removed->removals, walk->filter.since);
+    walk->position = walk->removed_from;
+    walk->tests = query->removed_alone ? 0 : walk->tests;
+}
+
 static void choose_driver(mi_walk *walk) {
     const mica_query *query = walk->query;
+    if (query->removed != NULL) {
+        drive_removed(walk);
+        return;
+    }
     mi_pool *smallest = smallest_required(query);
     if (!has_table_terms(query)) {
         walk->tests &= ~MI_TEST_TABLE;
@@ -187,7 +204,8 @@ static void choose_driver(mi_walk *walk) {
 bool mi_walk_is_plain(const mica_query *query) {
     const mi_store *store = &query->world->store;
     return query->pool_term_count == 0 && query->toggles_active == 0 && !query->requires_nothing &&
-           query->disabled != MI_DISABLED_ONLY && !mi_store_hides_any(store);
+           query->disabled != MI_DISABLED_ONLY && !mi_store_hides_any(store) && !mi_query_asks_changes(query) &&
+           !(query->world->signals.watches_writes && query->writes);
 }
 
 // Bytes that the copies of a window take, and the addresses that they are from; 0: there are none.
@@ -258,7 +276,7 @@ static mi_walk *take_walk(mica_world *world) {
     return walk;
 }
 
-static mi_walk *start_walk(mica_query *query, bool wants_columns) {
+static mi_walk *start_walk(mica_query *query, bool wants_columns, uint64_t since) {
     mi_walk *walk = take_walk(query->world);
     if (walk == NULL) {
         return NULL;
@@ -271,7 +289,7 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns) {
     }
     walk->writes_runs = false;
     walk->reads_runs = false;
-    walk->filter = mi_filter_make(query);
+    walk->filter = mi_filter_make(query, since);
     walk->tests = walk->filter.tests;
     walk->piece = (mi_piece){0};
     walk->table_index = 0;
@@ -290,8 +308,8 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns) {
     return walk;
 }
 
-mi_walk *mi_walk_open(mica_query *query, bool wants_columns) {
-    mi_walk *walk = start_walk(query, wants_columns);
+mi_walk *mi_walk_open_since(mica_query *query, bool wants_columns, uint64_t since) {
+    mi_walk *walk = start_walk(query, wants_columns, since);
     if (walk != NULL) {
         choose_driver(walk);
         walk->filter.tests = walk->tests;
@@ -299,8 +317,12 @@ mi_walk *mi_walk_open(mica_query *query, bool wants_columns) {
     return walk;
 }
 
+mi_walk *mi_walk_open(mica_query *query, bool wants_columns) {
+    return mi_walk_open_since(query, wants_columns, query->world->running_since);
+}
+
 mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t count) {
-    mi_walk *walk = start_walk(query, true);
+    mi_walk *walk = start_walk(query, true, query->world->running_since);
     if (walk != NULL) {
         walk->driver = MI_DRIVER_LIST;
         walk->driver_source = query->source_count;
@@ -365,7 +387,13 @@ static bool next_chunk(mi_walk *walk) {
         if (!hides && query->disabled == MI_DISABLED_ONLY) {
             continue;
         }
-        walk->filter.tests = hides ? walk->tests : walk->tests & ~MI_TEST_HIDDEN;
+        const bool asks = (walk->tests & MI_TEST_CHANGES) != 0;
+        const mi_verdict verdict = asks ? mi_since_chunk(&walk->filter, table, base) : MI_VERDICT_ALL;
+        if (verdict == MI_VERDICT_NONE) {
+            continue;
+        }
+        walk->filter.tests =
+            walk->tests & ~(hides ? 0 : MI_TEST_HIDDEN) & ~(verdict == MI_VERDICT_ALL ? MI_TEST_CHANGES : 0);
         walk->piece = (mi_piece){.entities = (const mica_entity *)(const void *)base,
                                  .count = mi_table_chunk_rows(table, chunk_index),
                                  .start = id << MI_ROW_BITS,
@@ -403,12 +431,38 @@ static uint32_t find_live(const mi_pool *pool, uint32_t first, uint32_t end, boo
     return end;
 }
 
+// Where elements that may have changed begin and end, from `first` on; what nobody of has changed is left out page by
+// page.
+static uint32_t find_changed(mi_walk *walk, uint32_t first, uint32_t *end) {
+    const mi_pool *pool = walk->pool;
+    while (first < walk->pool_end) {
+        const uint32_t next_page = ((first >> pool->page_shift) + 1) << pool->page_shift;
+        const mi_verdict verdict = mi_since_page(&walk->filter, pool, first);
+        if (verdict != MI_VERDICT_NONE) {
+            walk->filter.tests = walk->tests & ~(verdict == MI_VERDICT_ALL ? MI_TEST_CHANGES : 0);
+            *end = next_page < walk->pool_end ? next_page : walk->pool_end;
+            return first;
+        }
+        first = next_page;
+    }
+    *end = walk->pool_end;
+    return walk->pool_end;
+}
+
 static bool next_elements(mi_walk *walk) {
     const mi_pool *pool = walk->pool;
     uint32_t first = walk->position;
     uint32_t end = walk->pool_end;
+    walk->filter.tests = walk->tests;
+    do {
+        if ((walk->tests & MI_TEST_CHANGES) != 0 && pool->size > 0) {
+            first = find_changed(walk, first, &end);
+        }
+        if (pool->dead_count > 0) {
+            first = find_live(pool, first, end, true);
+        }
+    } while (first == end && end < walk->pool_end);
     if (pool->dead_count > 0) {
-        first = find_live(pool, first, end, true);
         end = find_live(pool, first, end, false);
     }
     if (first >= end) {
@@ -423,6 +477,27 @@ static bool next_elements(mi_walk *walk) {
     return true;
 }
 
+// The next entries of the log whose entities were not named yet and, if anything else is asked of them, are alive.
+static bool next_removed(mi_walk *walk) {
+    const mica_query *query = walk->query;
+    const mi_removals *removals = &query->removed->removals;
+    const uint32_t end = removals->entries.count;
+    uint32_t first = end;
+    uint32_t at = walk->position;
+    for (; at < end; at++) {
+        const bool is_named = mi_removals_is_first(removals, at, walk->removed_from) &&
+                              (query->removed_alone || mica_entity_alive(query->world, removals->entities.data[at]));
+        if (is_named && first == end) {
+            first = at;
+        } else if (!is_named && first < end) {
+            break;
+        }
+    }
+    walk->position = at;
+    walk->piece = (mi_piece){.entities = removals->entities.data + first, .count = first < end ? at - first : 0};
+    return first < end;
+}
+
 static bool has_piece(mi_walk *walk) {
     switch (walk->driver) {
     case MI_DRIVER_TABLES:
@@ -431,6 +506,8 @@ static bool has_piece(mi_walk *walk) {
         return next_rowless(walk);
     case MI_DRIVER_POOL:
         return next_elements(walk);
+    case MI_DRIVER_REMOVED:
+        return next_removed(walk);
     case MI_DRIVER_LIST: // is one piece
     case MI_DRIVER_END:
         return false;

@@ -1,9 +1,9 @@
 // A walk that goes entity by entity, because pools, hidden entities or a list of entities have a say in it.
 //
 // It has a *driver*, which yields pieces: entities that follow each other in a chunk, in a pool, among the entities
-// without rows (gathered), or in a list. Of a piece it hands out either a *run*, entities that all pass and follow each
-// other in every source of columns, or a *window* of up to 256 entities: those that pass, picked one by one, with
-// copies of what lies apart. Runs are tried first, at the start and behind every window.
+// without rows (gathered), in a list, or in a log of removals. Of a piece it hands out either a *run*, entities that
+// all pass and follow each other in every source of columns, or a *window* of up to 256 entities: those that pass,
+// picked one by one, with copies of what lies apart. Runs are tried first, at the start and behind every window.
 #pragma once
 
 #include "world/filter.h"
@@ -15,7 +15,14 @@
 // In pools of so many elements memory is asked for ahead of its turn.
 #define MI_FETCHED_COUNT (1u << 15)
 
-typedef enum mi_driver { MI_DRIVER_TABLES, MI_DRIVER_ROWLESS, MI_DRIVER_POOL, MI_DRIVER_LIST, MI_DRIVER_END } mi_driver;
+typedef enum mi_driver {
+    MI_DRIVER_TABLES,
+    MI_DRIVER_ROWLESS,
+    MI_DRIVER_POOL,
+    MI_DRIVER_LIST,
+    MI_DRIVER_REMOVED, // who lost a component, in order of removal
+    MI_DRIVER_END
+} mi_driver;
 
 // Entities that follow each other in the driver, and whose values do.
 typedef struct mi_piece {
@@ -60,6 +67,7 @@ typedef struct mi_walk {
     uint8_t clause;        // any-of clause whose pools are gone through one after the other; 0: none
     uint32_t term_index;   // of that clause: place among the query's terms by name
     uint32_t run_index;    // next record of the query's runs
+    uint32_t removed_from; // place in the log of removals where the walk began
     // The window.
     uint32_t window_start; // position or location of its first entity
     const mica_entity *window;
@@ -88,7 +96,10 @@ typedef struct mi_walk {
 // Whether a walk over the query, which is up to date, can go from chunk to chunk without looking at entities.
 bool mi_walk_is_plain(const mica_query *query);
 
-// Opens a walk over a query that is up to date; NULL: out of memory. Without `wants_columns` spans have entities alone.
+// Opens a walk over a query that is up to date, of which later changes than `since` count, and removals are known
+// (mi_query_check_since); NULL: out of memory. Without `wants_columns` spans have entities alone.
+mi_walk *mi_walk_open_since(mica_query *query, bool wants_columns, uint64_t since);
+// The same for who is asking.
 mi_walk *mi_walk_open(mica_query *query, bool wants_columns);
 // The same over those entities of a list that match, in the list's order in every span and from span to span; all of
 // them are alive.
@@ -148,8 +159,10 @@ static inline uint8_t *mi_walk_value(const mi_walk *walk, const mi_query_column 
 
 // Fills in the columns of a span picked from a window.
 void mi_walk_gather(mi_walk *walk);
-// Says that a column that is there is about to be written: counts it as changed, and what is written to copies is
-// brought back from now on.
+// Says that a column that is there is about to be written: counts it as changed unless the query marks rows itself, and
+// what is written to copies is brought back from now on.
 void mi_walk_write_column(mi_walk *walk, uint32_t number);
+// Counts a row of a column that is there as changed.
+void mi_walk_mark_row(const mi_walk *walk, uint32_t number, uint32_t row);
 // Brings back what was written to copies. They may be written to further unless `ends`.
 void mi_walk_settle(mi_walk *walk, bool ends);

@@ -116,6 +116,7 @@ struct mica_world {
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
     bool running_locks;           // the running system declared its access: structure is locked
+    uint64_t running_since;       // the version of its last run, 0 outside: since when changes count for who asks
     mica_commands *walk_commands; // recorded by walks outside systems; made on first use
     struct mi_walk *walks;        // as many as were ever open at a time: those that are not wait for the next one
 

@@ -493,6 +493,12 @@ static bool iter_read(sweep *s) {
     mica_iter_end(&it);
     return column == NULL && mica_last_result() == MICA_NO_ACCESS;
 }
+static bool iter_mark(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    const mica_result result = mica_iter_next(&it) ? mica_iter_mark(&it, mica_type_of(Fresh), 0) : MICA_OK;
+    mica_iter_end(&it);
+    return result == MICA_NO_ACCESS;
+}
 static bool iter_write(sweep *s) {
     mica_iter it = mica_query_begin(s->query);
     const void *column = mica_iter_next(&it) ? mica_iter_write(&it, mica_type_of(Fresh)) : NULL;
@@ -641,6 +647,13 @@ static void make_order(sweep *s) {
 static bool order_begin(sweep *s) {
     mica_iter it = mica_order_begin(s->order);
     const bool worked = mica_iter_next(&it) && mica_entity_equal(it.entities[0], s->plain);
+    mica_iter_end(&it);
+    return worked;
+}
+static bool query_begin_since(sweep *s) {
+    mica_query *query = mica_query_of(s->w.world, mica_removed(Health), mica_added(Position));
+    mica_iter it = query == NULL ? (mica_iter){0} : mica_query_begin_since(query, 1);
+    const bool worked = it.open;
     mica_iter_end(&it);
     return worked;
 }
@@ -859,6 +872,7 @@ static const sweep_operation operations[] = {
     {"mica_inbox_drain", inbox_drain, post_position, false},
     {"mica_iter_commands_of", iter_commands, NULL, false},
     {"mica_iter_end", iter_end, NULL, true},
+    {"mica_iter_mark", iter_mark, NULL, false},
     {"mica_iter_read", iter_read, NULL, false},
     {"mica_iter_write", iter_write, NULL, false},
     {"mica_lifetime_system_add", lifetime_system_add, know_timers, false},
@@ -870,6 +884,7 @@ static const sweep_operation operations[] = {
     {"mica_pool_shrink", pool_shrink, fill_pools_widely, false},
     {"mica_pool_sort", pool_sort, fill_pools, false},
     {"mica_query_begin", query_begin, find_rowless, false},
+    {"mica_query_begin_since", query_begin_since, NULL, false},
     {"mica_query_count", query_count, make_tables, false},
     {"mica_query_create", query_create, NULL, false},
     {"mica_query_create_text", query_create_text, NULL, false},
@@ -1044,7 +1059,8 @@ static bool a_known_query_is_walked(sweep *s) {
     mica_iter it = mica_query_begin(s->query);
     while (mica_iter_next(&it)) {
         const Position *written = mica_iter_write_id(&it, ID(Position));
-        rows += written != NULL && written == mica_iter_read_id(&it, ID(Position)) ? it.count : 0;
+        const bool is_marked = mica_iter_mark_id(&it, ID(Position), 0) == MICA_OK;
+        rows += is_marked && written != NULL && written == mica_iter_read_id(&it, ID(Position)) ? it.count : 0;
     }
     mica_iter_end(&it);
     return rows == 1;
@@ -1147,7 +1163,8 @@ static void ask_the_run(sweep *s, mica_run *run) {
     s->inside_worked = mica_run_world(run) == s->w.world && mica_delta_time(run) == 2.0f && mica_run_tick(run) == 1 &&
                        mica_run_stage(run) == MICA_UPDATE && mica_run_system(run).id == s->system.id &&
                        mica_run_commands(run) != NULL && mica_run_state(run, Health)->now == 0 &&
-                       mica_run_user(run) == s && mica_query_count(mica_run_query(run, 0)) == 1;
+                       mica_run_user(run) == s && mica_run_since(run) > 0 &&
+                       mica_query_count(mica_run_query(run, 0)) == 1;
 }
 static void let_system_ask(sweep *s) {
     s->inside = ask_the_run;
@@ -1267,7 +1284,7 @@ static bool a_world_answers(sweep *s) {
     return strcmp(mica_world_name(world), "world") == 0 && mica_world_entity_count(world) == 6 &&
            mica_world_statistics(world).entity_count == 6 && mica_world_memory(world).total > 0 &&
            mica_world_schema(world) != NULL && mica_world_tick(world) == 1 && mica_world_alpha(world) == 0 &&
-           mica_world_version(world) > 0;
+           mica_world_advance_version(s->w.world) > 0 && mica_world_version(world) > 1;
 }
 static bool a_world_is_cleared_and_trimmed(sweep *s) {
     return mica_world_clear(s->w.world) == MICA_OK && mica_world_trim(s->w.world) == MICA_OK &&
@@ -1330,6 +1347,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_inbox_post_type", messages_are_posted, post_position, false},
     {"mica_inbox_statistics", messages_are_posted, post_position, false},
     {"mica_iter_next", a_known_query_is_walked, walk_once, false},
+    {"mica_iter_mark_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_read_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_write_id", a_known_query_is_walked, walk_once, false},
     {"mica_last_child", children_are_found, NULL, false},
@@ -1365,6 +1383,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_run_commands", a_tick_runs, let_system_ask, false},
     {"mica_run_fail", a_failing_tick_says_so, let_system_fail, false},
     {"mica_run_query", a_tick_runs, let_system_ask, false},
+    {"mica_run_since", a_tick_runs, let_system_ask, false},
     {"mica_run_stage", a_tick_runs, let_system_ask, false},
     {"mica_run_state_of", a_tick_runs, let_system_ask, false},
     {"mica_run_system", a_tick_runs, let_system_ask, false},
@@ -1397,6 +1416,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_transform_matrix", poses_are_computed, NULL, false},
     {"mica_transform_world_of", poses_are_computed, NULL, false},
     {"mica_version", errors_are_told_and_forgotten, NULL, false},
+    {"mica_world_advance_version", a_world_answers, NULL, false},
     {"mica_world_alpha", a_world_answers, NULL, false},
     {"mica_world_clear", a_world_is_cleared_and_trimmed, NULL, false},
     {"mica_world_destroy", another_world_ends, fill_other, false},

@@ -65,6 +65,13 @@ static void each_mark_is_its_term(void **state) {
                  mica_any_read(1, Health), mica_any_write(1, Wide), mica_any_with(8, Frozen),
                  mica_any_read(8, Position));
     assert_finds(w.world, "[disabled too]", mica_disabled_too());
+    assert_finds(w.world, "[changed] Health", mica_changed(Health));
+    assert_finds(w.world, "[changed] Health, [with] Health", mica_changed(Health));
+    assert_finds(w.world, "[changed] Health, [write] Health", mica_write(Health), mica_changed(Health));
+    assert_finds(w.world, "[marked] Health, [added] Frozen", mica_write_marked(Health), mica_added(Frozen));
+    assert_finds(w.world, "[removed] Health, !Health", mica_without(Health), mica_removed(Health));
+    assert_finds(w.world, "[any 2] [changed] Health, [any 2] [marked] Wide, Health", mica_any_changed(2, Health),
+                 MICA_TERM(Wide, MICA_USE_WRITE_MARKED, 2), mica_read(Health));
     assert_finds(w.world, "[disabled only], Health", mica_disabled_only(), mica_read(Health));
     assert_finds(w.world, "Position, [write] Wide, !Frozen, ?Health", mica_read(Position), mica_write(Wide),
                  mica_without(Frozen), mica_read_optional(Health));
@@ -166,22 +173,23 @@ static void odd_names_stand_in_quotes(void **state) {
     watched_end(&w);
 }
 
-// Terms with random uses, clauses and components; what create refuses is left out.
+// Terms with random uses, clauses and components, some of them beside each other; what create refuses is left out.
 static int32_t random_terms(test_random *random, mica_world *world, mica_term terms[MICA_QUERY_TERM_MAX]) {
     const uint32_t component_count = (uint32_t)mica_schema_count(mica_world_schema(world));
-    bool is_taken[256] = {false};
     int32_t count = 0;
     const uint32_t wanted = test_random_below(random, 13);
     for (uint32_t i = 0; i < wanted; i++) {
         mica_term term = {.component = (mica_component)(1 + test_random_below(random, component_count)),
-                          .use = (uint8_t)(MICA_USE_READ + test_random_below(random, MICA_USE_OPTIONAL_WRITE))};
-        if (term.use <= MICA_USE_WITH && test_random_below(random, 3) == 0) {
+                          .use = (uint8_t)(MICA_USE_READ + test_random_below(random, MICA_USE_WRITE_MARKED))};
+        if (count > 0 && test_random_below(random, 3) == 0) {
+            term.component = terms[test_random_below(random, (uint32_t)count)].component;
+        }
+        if (test_random_below(random, 3) == 0) {
             term.any = (uint8_t)(1 + test_random_below(random, 8));
         }
-        if (!is_taken[term.component] && mica_query_find(world, &term, 1) != NULL) {
-            is_taken[term.component] = true;
-            terms[count++] = term;
-        }
+        terms[count] = term;
+        count += term.use != MICA_USE_DISABLED_TOO && term.use != MICA_USE_DISABLED_ONLY &&
+                 mica_query_find(world, terms, count + 1) != NULL;
     }
     const uint32_t disabled = test_random_below(random, 3);
     if (disabled > 0) {
@@ -232,10 +240,12 @@ static void malformed_texts_are_refused_with_place_and_expectation(void **state)
         {"[any 1] ?Health", "byte 8: found '?Health' where a component's name is expected"},
         {"[any 1] [write] ?Health", "byte 16: found '?Health' where a component's name is expected"},
         {"?[write] Health", "byte 1: found '[write] Health' where a component's name is expected"},
-        {"[wrote] Health", "byte 1: found 'wrote] Health' where 'read', 'write', 'with', 'any' or 'disabled' is"},
+        {"[wrote] Health", "byte 1: found 'wrote] Health' where 'read', 'write', 'with', 'marked', 'changed', 'added', "
+                           "'removed', 'any' or 'disabled' is"},
         {"[writes] Health", "byte 1: found 'writes] Health'"},
         {"[] Health", "byte 1: found '] Health'"},
-        {"[", "byte 1: the text ends where 'read', 'write', 'with', 'any' or 'disabled' is expected"},
+        {"[", "byte 1: the text ends where 'read', 'write', 'with', 'marked', 'changed', 'added', 'removed', 'any' or "
+              "'disabled' is expected"},
         {"[write Health", "byte 7: found 'Health' where ']' is expected"},
         {"[write", "byte 6: the text ends where ']' is expected"},
         {"[any] Health", "byte 4: found '] Health' where the number of a clause, 1 to 8, is expected"},
@@ -245,8 +255,10 @@ static void malformed_texts_are_refused_with_place_and_expectation(void **state)
         {"[any -1] Health", "byte 5: found '-1] Health'"},
         {"[any1] Health", "byte 1: found 'any1] Health'"},
         {"[any 1 2] Health", "byte 7: found '2] Health' where ']' is expected"},
-        {"[any 1] [any 2] Health", "byte 9: found 'any 2] Health' where 'read', 'write' or 'with' is expected"},
-        {"[any 1] [disabled too]", "byte 9: found 'disabled too]' where 'read', 'write' or 'with' is expected"},
+        {"[any 1] [any 2] Health",
+         "byte 9: found 'any 2] Health' where 'read', 'write', 'with', 'marked' or 'changed' is expected"},
+        {"[any 1] [disabled too]",
+         "byte 9: found 'disabled too]' where 'read', 'write', 'with', 'marked' or 'changed' is expected"},
         {"[disabled]", "byte 9: found ']' where 'too' or 'only' is expected"},
         {"[disabled never]", "byte 10: found 'never]' where 'too' or 'only' is expected"},
         {"[disabled too] Health", "byte 15: found 'Health' where a comma or the end is expected"},

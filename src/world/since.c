@@ -1,0 +1,138 @@
+// Judging changes; see since.h.
+//
+// A condition's component may live in what drives the walk, where a stamp speaks for the whole piece, or elsewhere,
+// where each entity has a stamp of its own to be looked up. Any-of clauses hold if one member does; members without a
+// condition hold by being there.
+#include "world/since.h"
+
+#include "world/tracker.h"
+
+// What a walk goes through: rows of a chunk, or elements of a page.
+typedef struct judged_piece {
+    const mi_table *table; // NULL: a page
+    uint8_t *base;
+    const mi_pool *pool; // NULL: a chunk
+    uint32_t position;
+} judged_piece;
+
+// The stamp that speaks for all values of the piece; false: there is none.
+static bool find_stamp(const judged_piece *piece, const mi_query_change *change, uint64_t *stamp) {
+    if (piece->table != NULL && change->pool == NULL) {
+        // Who gets a tag comes into a row: the handle's column says when.
+        const bool has_data = change->type->info.size > 0;
+        *stamp = mi_column_head_of(has_data ? mi_table_column(piece->table, piece->base, change->type->info.id)
+                                            : piece->base)
+                     ->version;
+        return true;
+    }
+    if (piece->pool != NULL && piece->pool == change->pool && piece->pool->size > 0) {
+        *stamp = piece->pool->versions[piece->position >> piece->pool->page_shift];
+        return true;
+    }
+    return false;
+}
+
+static mi_verdict judge_condition(const mi_filter *filter, const judged_piece *piece, const mi_query_change *change) {
+    const bool in_rows = piece->table != NULL && change->pool == NULL;
+    if (in_rows && !mi_table_has(piece->table, change->type->info.id)) {
+        return MI_VERDICT_NONE;
+    }
+    const bool is_there = change->any == 0 || ((in_rows || (piece->pool != NULL && piece->pool == change->pool)) &&
+                                               !(filter->toggles != 0 && change->type->info.toggle));
+    const mi_verdict all = is_there ? MI_VERDICT_ALL : MI_VERDICT_SOME;
+    if (change->asks == 0 || filter->since == 0 ||
+        (change->asks == MI_ASKS_CHANGED && change->type->info.always_dirty)) {
+        return all;
+    }
+    uint64_t stamp = 0;
+    if (!find_stamp(piece, change, &stamp)) {
+        return MI_VERDICT_SOME;
+    }
+    return stamp <= filter->since ? MI_VERDICT_NONE : change->tracker != NULL ? MI_VERDICT_SOME : all;
+}
+
+static mi_verdict judge(const mi_filter *filter, const judged_piece *piece) {
+    const mica_query *query = filter->query;
+    mi_verdict clauses[MI_ANY_MAX] = {MI_VERDICT_NONE};
+    mi_verdict least = MI_VERDICT_ALL;
+    for (uint32_t i = 0; i < query->change_count; i++) {
+        const mi_query_change *change = &query->changes[i];
+        const mi_verdict verdict = judge_condition(filter, piece, change);
+        if (change->any > 0) {
+            mi_verdict *clause = &clauses[change->any - 1];
+            *clause = verdict > *clause ? verdict : *clause;
+            continue;
+        }
+        if (verdict == MI_VERDICT_NONE) {
+            return MI_VERDICT_NONE;
+        }
+        least = verdict < least ? verdict : least;
+    }
+    for (uint32_t i = 0; i < MI_ANY_MAX && query->change_clauses >> i != 0; i++) {
+        if ((query->change_clauses >> i & 1) != 0) {
+            least = clauses[i] < least ? clauses[i] : least;
+        }
+    }
+    return least;
+}
+
+mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint8_t *base) {
+    return judge(filter, &(judged_piece){.table = table, .base = base});
+}
+
+mi_verdict mi_since_page(const mi_filter *filter, const mi_pool *pool, uint32_t position) {
+    return judge(filter, &(judged_piece){.pool = pool, .position = position});
+}
+
+uint64_t mi_since_stamp(const mi_store *store, mica_entity entity, const mi_query_change *change) {
+    if (change->type->info.size == 0) {
+        return 0;
+    }
+    if (change->pool != NULL) {
+        const uint32_t position = mi_pool_find(change->pool, entity);
+        return position == MI_POSITION_NONE ? 0 : change->pool->versions[position >> change->pool->page_shift];
+    }
+    const mica_component component = change->type->info.id;
+    const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
+    const mi_table *table = mi_store_table_at(store, location);
+    if (!mi_table_has(table, component)) {
+        return 0;
+    }
+    return mi_column_head_of(mi_table_column(table, mi_store_base(store, location), component))->version;
+}
+
+bool mi_since_holds(const mi_filter *filter, mica_entity entity, const mi_query_change *change) {
+    const uint32_t index = mica_entity_index(entity);
+    if (change->asks == 0 || filter->since == 0) {
+        return true;
+    }
+    if (change->asks == MI_ASKS_ADDED) {
+        return mi_since_counts(filter, mi_stamps_of(&change->tracker->added, index));
+    }
+    if (change->type->info.always_dirty) {
+        return true;
+    }
+    if (change->tracker != NULL && mi_since_counts(filter, mi_stamps_of(&change->tracker->rows, index))) {
+        return true;
+    }
+    // What was written before rows were tracked is known by the column alone.
+    return (change->tracker == NULL || filter->since < change->tracker->rows_since) &&
+           mi_since_counts(filter, mi_since_stamp(filter->store, entity, change));
+}
+
+bool mi_filter_changes(const mi_filter *filter, mica_entity entity) {
+    const mica_query *query = filter->query;
+    uint32_t open = query->change_clauses;
+    for (uint32_t i = 0; i < query->change_count; i++) {
+        const mi_query_change *change = &query->changes[i];
+        if (change->any == 0) {
+            if (!mi_since_holds(filter, entity, change)) {
+                return false;
+            }
+        } else if ((open >> (change->any - 1) & 1) != 0 && mi_filter_has(filter, entity, &query->terms[change->term]) &&
+                   mi_since_holds(filter, entity, change)) {
+            open &= ~(1u << (change->any - 1));
+        }
+    }
+    return open == 0;
+}
