@@ -297,6 +297,40 @@ static void a_handler_cannot_end_the_world_or_step_it(void **state) {
     assert_string_equal(f->heard, "a1 ");
 }
 
+// Observers and events
+
+static void send_removed(const mica_signal *signal) {
+    assert_int_equal(mica_send(signal->world, Hit, {mica_signal_value(signal, Other)->number}), MICA_OK);
+}
+
+static void trigger_hit(const mica_signal *signal) {
+    assert_int_equal(mica_trigger(signal->world, Hit, {mica_signal_value(signal, Other)->number}), MICA_OK);
+}
+
+static void what_handlers_record_below_an_observer_is_applied_after_its_verb(void **state) {
+    fixture *f = *state;
+    mica_on_set(f->world, Other, trigger_hit, NULL);
+    mica_on_event(f->world, Hit, spawn_one, f);
+    mica_spawn(f->world, mica_value_of(Other, {5}));
+    assert_string_equal(f->heard, "n1 ");
+    assert_int_equal(mica_query_count(mica_query_of(f->world, mica_read(Hit))), 1);
+}
+
+static void spawn_other(const mica_event *event) {
+    mica_spawn(event->commands, mica_value_of(Other, {mica_event_value(event, Hit)->damage + 1}));
+}
+
+static void chains_of_observers_and_handlers_are_cut_off(void **state) {
+    const fixture *f = *state;
+    mica_on_set(f->world, Other, trigger_hit, NULL);
+    mica_on_event(f->world, Hit, spawn_other, NULL);
+    assert_false(mica_entity_is_null(mica_spawn(f->world, mica_value_of(Other, {0}))));
+    assert_int_equal(mica_last_result(), MICA_LIMIT);
+    assert_said("Other");
+    assert_in_range(mica_world_entity_count(f->world), 10, 100);
+    assert_int_equal(mica_world_statistics(f->world).reaction_dropped_count, 1);
+}
+
 // Readers
 
 static void each_reader_sees_every_event_once_at_its_own_pace(void **state) {
@@ -374,6 +408,19 @@ static void a_fixed_step_reader_sees_each_event_once(void **state) {
         snprintf(expected + length, sizeof(expected) - length, "h%d ", (int)i);
     }
     assert_string_equal(f->heard, expected);
+}
+
+static void removals_told_by_an_observer_reach_a_fixed_step_reader_once(void **state) {
+    fixture *f = *state;
+    mica_on_removed(f->world, Other, send_removed, NULL);
+    mica_system_add(f->world,
+                    &(mica_system_def){.name = "read", .run = read_as_system, .start = start_reading, .user = f});
+    step(f->world);
+    for (int32_t i = 0; i < 6; i++) { // several frames a step, then several steps a frame
+        assert_int_equal(mica_destroy(f->world, mica_spawn(f->world, mica_value_of(Other, {i}))), MICA_OK);
+        assert_true(mica_world_advance(f->world, i < 4 ? 0.005 : 0.05) >= 0);
+    }
+    assert_string_equal(f->heard, "h0 h1 h2 h3 h4 h5 ");
 }
 
 static void send_as_system(mica_run *run) {
@@ -805,10 +852,13 @@ int main(void) {
         CASE(runaway_triggers_are_cut_off_with_the_name_of_the_type),
         CASE(a_delivery_may_deliver_other_types_inside),
         CASE(a_handler_cannot_end_the_world_or_step_it),
+        CASE(what_handlers_record_below_an_observer_is_applied_after_its_verb),
+        CASE(chains_of_observers_and_handlers_are_cut_off),
         CASE(each_reader_sees_every_event_once_at_its_own_pace),
         CASE(stopping_early_keeps_the_rest),
         CASE(asking_whether_events_wait_consumes_none),
         CASE(a_fixed_step_reader_sees_each_event_once),
+        CASE(removals_told_by_an_observer_reach_a_fixed_step_reader_once),
         CASE(systems_send_in_the_order_of_the_plan),
         CASE(the_reader_of_a_system_is_not_the_programs_to_end),
         CASE(handlers_in_a_system_record_into_its_buffer),
