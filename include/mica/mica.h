@@ -10,6 +10,7 @@
 #include <mica/event.h>
 #include <mica/hierarchy.h>
 #include <mica/inbox.h>
+#include <mica/index.h>
 #include <mica/memory.h>
 #include <mica/name.h>
 #include <mica/observer.h>

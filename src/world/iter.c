@@ -4,6 +4,7 @@
 // caller's mica_iter. Everything else (pools, hidden entities, entities without rows) is a mi_walk's, which the
 // mica_iter then refers to. A walk that is open counts in its query and its world; the structure lock is that count.
 #include "world/commands.h"
+#include "world/index.h"
 #include "world/tracker.h"
 #include "world/walk.h"
 
@@ -114,6 +115,9 @@ void mica_iter_end(mica_iter *iter) {
         }
         query->open_count--;
         world->walk_count--;
+        if (MICA_UNLIKELY(world->walk_count == 0 && world->signals.watches_writes)) {
+            mi_world_walk_ended(world);
+        }
     }
     mi_world_apply_walk_commands(world, "mica_iter_end");
 }

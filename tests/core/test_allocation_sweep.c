@@ -17,6 +17,10 @@ MICA_STRUCT_WITH(Ore, (.storage = MICA_POOL), { int32_t grams; });
 MICA_STRUCT_WITH(Gem, (.storage = MICA_POOL, .stable = true), { int32_t carats; });
 MICA_STRUCT_WITH(Sand, (.storage = MICA_TABLE), { int32_t grams; });
 MICA_TAG_WITH(Wet, (.storage = MICA_TABLE));
+MICA_STRUCT_WITH(Rank, (.indexes = {{"number", MICA_ORDERED}, {"house", MICA_HASH}}), {
+    int32_t number;
+    int32_t house;
+});
 MICA_STRUCT_WITH(Shield, (.toggle = true), { int32_t now; });
 
 typedef struct sweep {
@@ -28,7 +32,8 @@ typedef struct sweep {
     mica_entity bare;
     mica_entity hidden; // made by those who need it: Shield, which is disabled; disabled and killed
     mica_query *query;
-    mica_order *order; // of the query by index, made by those who need it
+    mica_order *order;                // of the query by index, made by those who need it
+    mica_index *by_number, *by_house; // made by those who need them, of entities with Rank; nobody is in them yet
     mica_commands *commands;
     mica_entity placeholder;
     mica_slot_map *map;
@@ -644,6 +649,41 @@ static void make_order(sweep *s) {
     s->order = mica_order_create(s->query, ID(Position), compare_indices, NULL);
     assert_non_null(s->order);
 }
+static void spawn_ranks(sweep *s) {
+    for (int32_t i = 0; i < 100; i++) {
+        mica_spawn(s->w.world, mica_value_of(Rank, {i % 10, i % 3}));
+    }
+}
+// Asked for during a walk, they are made once more by the first look-up behind it.
+static void make_indexes(sweep *s) {
+    spawn_ranks(s);
+    mica_iter it = mica_query_begin(s->query);
+    s->by_number = mica_index_of(s->w.world, Rank, "number");
+    s->by_house = mica_index_of(s->w.world, Rank, "house");
+    mica_iter_end(&it);
+    assert_true(s->by_number != NULL && s->by_house != NULL);
+}
+static bool index_of(sweep *s) {
+    mica_index *index = mica_index_of_id(s->w.world, ID(Rank), "number");
+    return index != NULL && index == mica_index_of_id(s->w.world, ID(Rank), "number");
+}
+static bool index_count(sweep *s) {
+    return mica_index_count(s->by_house) == 100;
+}
+static bool index_find(sweep *s) {
+    const int32_t house = 2;
+    return mica_index_find(s->by_house, &house, NULL, 0) == 33;
+}
+static bool index_range(sweep *s) {
+    const int32_t low = 8;
+    return mica_index_range(s->by_number, &low, NULL, NULL, 0) == 20;
+}
+static bool index_first(sweep *s) {
+    return made(mica_index_first(s->by_number));
+}
+static bool index_last(sweep *s) {
+    return made(mica_index_last(s->by_number));
+}
 static bool order_begin(sweep *s) {
     mica_iter it = mica_order_begin(s->order);
     const bool worked = mica_iter_next(&it) && mica_entity_equal(it.entities[0], s->plain);
@@ -870,6 +910,12 @@ static const sweep_operation operations[] = {
     {"mica_group_create", group_create, fill_pools, false},
     {"mica_group_sort", group_sort, group_pools, false},
     {"mica_inbox_drain", inbox_drain, post_position, false},
+    {"mica_index_count", index_count, make_indexes, false},
+    {"mica_index_find", index_find, make_indexes, false},
+    {"mica_index_first", index_first, make_indexes, false},
+    {"mica_index_last", index_last, make_indexes, false},
+    {"mica_index_of_id", index_of, spawn_ranks, false},
+    {"mica_index_range", index_range, make_indexes, false},
     {"mica_iter_commands_of", iter_commands, NULL, false},
     {"mica_iter_end", iter_end, NULL, true},
     {"mica_iter_mark", iter_mark, NULL, false},
@@ -1067,6 +1113,9 @@ static bool a_known_query_is_walked(sweep *s) {
 }
 static void walk_once(sweep *s) {
     assert_true(a_known_query_is_walked(s));
+}
+static bool an_index_knows_its_keys(sweep *s) {
+    return mica_index_accepts(s->by_house, sizeof(int32_t));
 }
 static bool an_order_ends(sweep *s) {
     mica_order_destroy(s->order);
@@ -1346,6 +1395,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_inbox_post", messages_are_posted, post_position, false},
     {"mica_inbox_post_type", messages_are_posted, post_position, false},
     {"mica_inbox_statistics", messages_are_posted, post_position, false},
+    {"mica_index_accepts", an_index_knows_its_keys, make_indexes, false},
     {"mica_iter_next", a_known_query_is_walked, walk_once, false},
     {"mica_iter_mark_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_read_id", a_known_query_is_walked, walk_once, false},

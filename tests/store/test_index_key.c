@@ -15,19 +15,20 @@ MICA_STRUCT(Body, {
     int8_t mass;
     Place place;
 });
-MICA_STRUCT_WITH(Everything,
-                 (.indexes = {{"number", MICA_ORDERED}, {"body.place.y", MICA_ORDERED}, {"name"}, {"mood"}}), {
-                     int16_t number;
-                     Body body;
-                     char name[12];
-                     Mood mood;
-                     Shape shape;
-                     bool flag;
-                     mica_entity who;
-                     uint64_t wide;
-                     double real;
-                     float list[3];
-                 });
+MICA_STRUCT_WITH(
+    Everything,
+    (.indexes = {{"number", MICA_ORDERED}, {"body.place.y", MICA_ORDERED}, {"name", MICA_HASH}, {"mood", MICA_HASH}}), {
+        int16_t number;
+        Body body;
+        char name[12];
+        Mood mood;
+        Shape shape;
+        bool flag;
+        mica_entity who;
+        uint64_t wide;
+        double real;
+        float list[3];
+    });
 
 static const mi_type *type_of(const fixture *f, mica_component id) {
     return mi_schema_type(f->schema, id);
@@ -80,29 +81,35 @@ static void what_cannot_be_indexed_is_refused_with_its_reason(void **state) {
         mica_traits traits;
         const char *reason;
     } cases[] = {
-        {"{ int32_t a; }", 4, {.indexes = {{"b"}}}, "\"Odd\" asks for an index of the field \"b\", which is not there"},
-        {"{ int32_t ab; }", 4, {.indexes = {{"a"}}}, "the field \"a\", which is not there"},
-        {"{ int32_t a; }", 4, {.indexes = {{"a.b"}}}, "the field \"a.b\", which is no struct"},
-        {"{ int32_t a; }", 4, {.indexes = {{""}}}, "the field \"\", which is not there"},
-        {"{ int32_t a[2]; }", 8, {.indexes = {{"a"}}}, "which is an array"},
-        {"{ Place a[1]; }", 8, {.indexes = {{"a.x"}}}, "which is an array"},
-        {"{ struct Place a; }", 8, {.indexes = {{"a"}}}, "which is a struct"},
-        {"{ enum Mood a; }", 4, {.indexes = {{"a.x"}}}, "which is no struct"},
-        {"{ char a[300]; }", 300, {.indexes = {{"a"}}}, "which is a text of more than 256 bytes"},
-        {"{ int32_t a; }", 4, {.indexes = {{"a"}, {"a", MICA_ORDERED}}}, "which has one already"},
+        {"{ int32_t a; }",
+         4,
+         {.indexes = {{"b", MICA_HASH}}},
+         "\"Odd\" asks for an index of the field \"b\", which is not there"},
+        {"{ int32_t ab; }", 4, {.indexes = {{"a", MICA_HASH}}}, "the field \"a\", which is not there"},
+        {"{ int32_t a; }", 4, {.indexes = {{"a.b", MICA_HASH}}}, "the field \"a.b\", which is no struct"},
+        {"{ int32_t a; }", 4, {.indexes = {{"", MICA_HASH}}}, "the field \"\", which is not there"},
+        {"{ int32_t a[2]; }", 8, {.indexes = {{"a", MICA_HASH}}}, "which is an array"},
+        {"{ Place a[1]; }", 8, {.indexes = {{"a.x", MICA_HASH}}}, "which is an array"},
+        {"{ struct Place a; }", 8, {.indexes = {{"a", MICA_HASH}}}, "which is a struct"},
+        {"{ enum Mood a; }", 4, {.indexes = {{"a.x", MICA_HASH}}}, "which is no struct"},
+        {"{ char a[300]; }", 300, {.indexes = {{"a", MICA_HASH}}}, "which is a text of more than 256 bytes"},
+        {"{ int32_t a; }", 4, {.indexes = {{"a", MICA_HASH}, {"a", MICA_ORDERED}}}, "which has one already"},
         {"{ int32_t a; }", 4, {.indexes = {{"a", (mica_index_kind)7}}}, "\"a\" of a kind that is not known (7)"},
-        {"{ int32_t *a; }", 8, {.indexes = {{"a"}}}, "\"Odd\" cannot have an index of the field \"a\": pointers"},
-        {NULL, 4, {.indexes = {{"a"}}}, "cannot have an index of the field \"a\": its fields are not known"},
-        {"{ int32_t a; }", 4, {.always_dirty = true, .indexes = {{"a"}}}, "\"a\": it is always dirty"},
-        {"{ int32_t a; }", 4, {.indexes = {{"a"}}, .hooks = {.attach = attach}}, "\"a\": it is a relation"},
+        {"{ int32_t *a; }",
+         8,
+         {.indexes = {{"a", MICA_HASH}}},
+         "\"Odd\" cannot have an index of the field \"a\": pointers"},
+        {NULL, 4, {.indexes = {{"a", MICA_HASH}}}, "cannot have an index of the field \"a\": its fields are not known"},
+        {"{ int32_t a; }", 4, {.always_dirty = true, .indexes = {{"a", MICA_HASH}}}, "\"a\": it is always dirty"},
+        {"{ int32_t a; }", 4, {.indexes = {{"a", MICA_HASH}}, .hooks = {.attach = attach}}, "\"a\": it is a relation"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mica_type type = odd(cases[i].fields, cases[i].size, cases[i].traits);
         assert_refused(f->schema, &type, MICA_BAD_TYPE, cases[i].reason);
     }
-    mica_type tag = {.name = "Odd", .kind = MICA_KIND_TAG, .traits = {.indexes = {{"a"}}}};
+    mica_type tag = {.name = "Odd", .kind = MICA_KIND_TAG, .traits = {.indexes = {{"a", MICA_HASH}}}};
     assert_refused(f->schema, &tag, MICA_BAD_TYPE, "it is a tag");
-    mica_type enumeration = odd("{ A, B }", 4, (mica_traits){.indexes = {{"A"}}});
+    mica_type enumeration = odd("{ A, B }", 4, (mica_traits){.indexes = {{"A", MICA_HASH}}});
     enumeration.kind = MICA_KIND_ENUM;
     assert_refused(f->schema, &enumeration, MICA_BAD_TYPE, "it is an enumeration");
 }
@@ -111,12 +118,13 @@ static void descriptors_of_one_name_agree_in_their_indexes(void **state) {
     const fixture *f = *state;
     static const mica_traits others[] = {
         {.transient = false},
-        {.indexes = {{"a"}}},
-        {.indexes = {{"a"}, {"b"}}},
+        {.indexes = {{"a", MICA_HASH}}},
+        {.indexes = {{"a", MICA_HASH}, {"b", MICA_HASH}}},
         {.indexes = {{"a", MICA_ORDERED}, {"c", MICA_ORDERED}}},
-        {.indexes = {{"a"}, {"b", MICA_ORDERED}, {"c"}}},
+        {.indexes = {{"a", MICA_HASH}, {"b", MICA_ORDERED}, {"c", MICA_HASH}}},
     };
-    mica_type first = odd("{ int32_t a, b, c; }", 12, (mica_traits){.indexes = {{"a"}, {"b", MICA_ORDERED}}});
+    mica_type first =
+        odd("{ int32_t a, b, c; }", 12, (mica_traits){.indexes = {{"a", MICA_HASH}, {"b", MICA_ORDERED}}});
     assert_int_not_equal(mica_schema_register(f->schema, &first), 0);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         mica_type other = odd("{ int32_t a, b, c; }", 12, others[i]);
