@@ -16,6 +16,7 @@ extern const bench_family bench_clear;
 extern const bench_family bench_change;
 extern const bench_family bench_observer;
 extern const bench_family bench_commands;
+extern const bench_family bench_event;
 extern const bench_family bench_get;
 extern const bench_family bench_walk;
 extern const bench_family bench_walk_pools;

@@ -9,6 +9,7 @@
 /// any time. Nothing depends on anything but the values and the lengths of ticks.
 #pragma once
 
+#include <mica/event.h>
 #include <mica/system.h>
 #include <mica/type.h>
 
@@ -33,6 +34,12 @@ MICA_STRUCT_NAMED_WITH(mica_timer, "Timer", (.toggle = true), {
     uint32_t fired_count;
 });
 
+/// The event that a timer has fired; named "TimerFired" in files. See event.h for reading events.
+MICA_STRUCT_NAMED(mica_timer_fired, "TimerFired", {
+    mica_entity timer;
+    uint32_t count; ///< how often in this tick, at least 1
+});
+
 MICA_BEGIN
 
 /// Adds the system "end_lifetimes" in the stage last: destroys the entities whose time is up when the stage ends, so
@@ -42,7 +49,9 @@ MICA_BEGIN
 MICA_API mica_system mica_lifetime_system_add(mica_world *world);
 
 /// Adds the system "fire_timers" in the stage pre-update: what update and the stages after it do can follow from a
-/// timer in the same tick. It writes `mica_timer`. 0 as `mica_system_add`. A tick: O(entities with a timer).
+/// timer in the same tick. It writes `mica_timer` and sends a `mica_timer_fired` for each timer that fires, in order of
+/// visit. 0 as `mica_system_add`. A tick: O(entities with a timer). Where an event cannot be sent
+/// (`MICA_OUT_OF_MEMORY`), the tick fails, with this timer counted down and fired.
 MICA_API mica_system mica_timer_system_add(mica_world *world);
 
 MICA_END

@@ -64,17 +64,25 @@ static uint32_t advance_timer(mica_timer *timer, double delta_seconds) {
 
 static void run_timers(mica_run *run) {
     const double delta_seconds = (double)mica_delta_time(run);
+    mica_world *world = mica_run_world(run);
     mica_each (run, it) {
         mica_timer *timers = mica_write_of(it, mica_timer);
         for (int32_t i = 0; i < it.count; i++) {
             const uint32_t count = advance_timer(&timers[i], delta_seconds);
             const uint32_t room = UINT32_MAX - timers[i].fired_count;
             timers[i].fired_count += count < room ? count : room;
+            if (count > 0 && mica_send(world, mica_timer_fired, {it.entities[i], count}) != MICA_OK) {
+                mica_run_fail(run, mica_last_result(), mica_last_error());
+                return;
+            }
         }
     }
 }
 
 mica_system mica_timer_system_add(mica_world *world) {
+    if (mica_register(world, mica_timer_fired) == 0) {
+        return (mica_system){0};
+    }
     return mica_system_add(world, &(mica_system_def){.name = "fire_timers",
                                                      .stage = MICA_PRE_UPDATE,
                                                      .run = run_timers,

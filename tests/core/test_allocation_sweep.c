@@ -223,6 +223,7 @@ static void fill_catalog(sweep *s) {
 static void know_timers(sweep *s) {
     mica_register(s->w.world, mica_lifetime);
     mica_register(s->w.world, mica_timer);
+    mica_register(s->w.world, mica_timer_fired);
 }
 
 // Fills the first chunk of plain entities, which grows for the next one, beyond what the first block of chunk memory

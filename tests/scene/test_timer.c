@@ -261,6 +261,42 @@ static void updates_of_the_same_tick_find_what_fired(void **state) {
     assert_int_equal(count, 3);
 }
 
+static void every_timer_that_fires_sends_how_often(void **state) {
+    mica_world *world = ((fixture *)*state)->world;
+    mica_event_reader *reader = mica_reader_of(world, mica_timer_fired, "test");
+    assert_non_null(reader);
+    const mica_entity first = mica_spawn(world, mica_value_of(mica_timer, {1, 0.25, 0}));
+    mica_spawn(world, mica_value_of(mica_timer, {100, 0, 0}));
+    const mica_entity second = mica_spawn(world, mica_value_of(mica_timer, {1, 0, 0}));
+    step(world, 0.5f);
+    assert_null(mica_next_event(reader, mica_timer_fired));
+    step(world, 1); // at 1, 1.25 and 1.5; at 1
+    const mica_timer_fired *fired_now = mica_next_event(reader, mica_timer_fired);
+    assert_non_null(fired_now);
+    assert_true(mica_entity_equal(fired_now->timer, first));
+    assert_int_equal(fired_now->count, 3);
+    fired_now = mica_next_event(reader, mica_timer_fired);
+    assert_non_null(fired_now);
+    assert_true(mica_entity_equal(fired_now->timer, second));
+    assert_int_equal(fired_now->count, 1);
+    assert_null(mica_next_event(reader, mica_timer_fired));
+}
+
+static void a_timer_whose_event_cannot_be_sent_fails_the_tick(void **state) {
+    fixture *of = *state;
+    mica_world *world = of->world;
+    assert_non_null(mica_reader_of(world, mica_timer_fired, "test"));
+    const mica_entity entity = mica_spawn(world, mica_value_of(mica_timer, {1, 1, 0}));
+    step(world, 0.5f);
+    test_allocator_fail_from(&of->allocator, 1);
+    const mica_result result = mica_world_step(world, 0.5f);
+    assert_true(test_allocator_fail_stop(&of->allocator));
+    assert_int_equal(result, MICA_OUT_OF_MEMORY);
+    assert_int_equal(fired(world, entity), 1);
+    step(world, 1);
+    assert_int_equal(fired(world, entity), 2);
+}
+
 static void each_system_is_added_once(void **state) {
     mica_world *world = ((fixture *)*state)->world;
     assert_int_equal(mica_timer_system_add(world).id, 0);
@@ -483,6 +519,8 @@ int main(void) {
         CASE(odd_times_of_timers_count_as_the_header_says),
         CASE(a_count_stays_at_its_highest_value),
         CASE(updates_of_the_same_tick_find_what_fired),
+        CASE(every_timer_that_fires_sends_how_often),
+        CASE(a_timer_whose_event_cannot_be_sent_fails_the_tick),
         CASE(each_system_is_added_once),
         CASE(a_timer_of_a_month_counts_short_ticks),
         CASE(a_period_that_is_no_multiple_of_the_tick_does_not_drift),
