@@ -51,10 +51,9 @@ typedef struct mica_diagnosis {
 typedef void (*mica_diagnose_function)(const mica_diagnosis *diagnosis, void *user);
 
 /// Tells `function` what looks wrong, and returns how many things do; -1: `MICA_INVALID` (no world). Without a function
-/// it only counts. In the order of the kinds; pools, types of events and queries that no system has in order of their
-/// names and texts,
-/// systems in the order in which they were added (the first query of one, then its further ones), observers in the
-/// order in which they were connected. So the same history gives the same answer, but for times.
+/// it only counts. In the order of the kinds; pools, types of events, and queries that no system has in order of their
+/// names and texts; systems in the order in which they were added (the first query of one, then its further ones);
+/// observers and readers in the order in which they came. So the same history gives the same answer, but for times.
 ///
 /// Allocates nothing. O(queries * terms * tables + pools * findings). The world's thread.
 MICA_API int32_t mica_world_diagnose(const mica_world *world, mica_diagnose_function function, void *user);
