@@ -1,5 +1,5 @@
-// A number for each entity, by index, that only grows: the version at which something happened to it last. 0: never.
-// In pages that come when first touched.
+// A number for each entity, by index: the version at which something happened to it last, or its latest place in a
+// list. 0: never. In pages that come when first touched.
 //
 // A stamp that no page could be had for is not lost: whoever has no page of his own counts as stamped with the latest
 // one of those.

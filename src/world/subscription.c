@@ -1,9 +1,9 @@
 // Subscriptions: lists of entities that something happened to, written when it happens.
 //
 // A list is an array in the order of first changes; `taken` entries in front have been handed out. An index by entity
-// finds the entry of an entity that is listed already: pages of positions, made when first touched. A position may be
-// outdated, so it counts only if the entry there is the entity's; nothing has to be cleared when entries go, and an
-// entity whose slot is used again does not find the entry of the one before.
+// finds the entry of an entity that is listed already. A position there may be outdated, so it counts only if the entry
+// is the entity's: nothing has to be cleared when entries go, and an entity whose slot is used again does not find the
+// entry of the one before.
 //
 // An entity that is made and destroyed again while it is listed leaves an entry for the null entity. When the array is
 // full, what is not needed is closed up first if it is a half or more, so that a list that is never collected is as
@@ -12,20 +12,21 @@
 // Without memory for a change the list is emptied and `is_lost` set: nothing is listed until that has been told.
 #include <mica/subscription.h>
 
+#include "store/stamps.h"
 #include "world/world.h"
 
-enum { PAGE_SHIFT = 12, PAGE_SIZE = 1 << PAGE_SHIFT, OBSERVER_MAX = 3 * MICA_SUBSCRIPTION_MAX + 3 };
+enum { OBSERVER_MAX = 3 * MICA_SUBSCRIPTION_MAX + 3 };
 
 struct mica_subscription {
     mica_world *world;
     mica_subscription *next; // of its world
     MI_ARRAY(mica_change) listed;
     uint32_t taken;
-    uint32_t void_count;        // entries of the null entity behind those taken
-    MI_ARRAY(uint32_t *) pages; // by entity index: positions in `listed`; NULL: nobody of the page was listed yet
-    bool is_lost;               // changes were lost
-    uint32_t component_count;   // 0: all
-    uint32_t written_count;     // of `components`: connected to what is written
+    uint32_t void_count;      // entries of the null entity behind those taken
+    mi_stamps positions;      // in `listed`, by entity
+    bool is_lost;             // changes were lost
+    uint32_t component_count; // 0: all
+    uint32_t written_count;   // of `components`: connected to what is written
     mica_component components[MICA_SUBSCRIPTION_MAX];
     uint32_t observer_count;
     mi_observer *observers[OBSERVER_MAX];
@@ -47,37 +48,8 @@ static void forget(mica_subscription *subscription) {
     subscription->void_count = 0;
 }
 
-// The place of an entity's position; its page is there.
-static uint32_t *position_of(const mica_subscription *subscription, uint32_t index) {
-    return &subscription->pages.data[index >> PAGE_SHIFT][index & (PAGE_SIZE - 1)];
-}
-
-// Makes sure of the page of an entity.
-static bool open_page(mica_subscription *subscription, uint32_t index) {
-    mi_heap *heap = &subscription->world->heap;
-    const uint32_t page = index >> PAGE_SHIFT;
-    const uint32_t page_count = subscription->pages.count;
-    if (page >= page_count) {
-        if (!MI_RESERVE(heap, MICA_MEMORY_OBSERVERS, &subscription->pages, (size_t)page + 1)) {
-            return false;
-        }
-        memset(subscription->pages.data + page_count, 0, (page + 1 - page_count) * sizeof(uint32_t *));
-        subscription->pages.count = page + 1;
-    }
-    if (subscription->pages.data[page] == NULL) {
-        subscription->pages.data[page] =
-            mi_heap_allocate_zeroed(heap, MICA_MEMORY_OBSERVERS, PAGE_SIZE * sizeof(uint32_t), _Alignof(uint32_t));
-    }
-    return subscription->pages.data[page] != NULL;
-}
-
 static mica_change *find(const mica_subscription *subscription, mica_entity entity) {
-    const uint32_t index = mica_entity_index(entity);
-    const uint32_t page = index >> PAGE_SHIFT;
-    if (page >= subscription->pages.count || subscription->pages.data[page] == NULL) {
-        return NULL;
-    }
-    const uint32_t position = *position_of(subscription, index);
+    const uint64_t position = mi_stamps_of(&subscription->positions, mica_entity_index(entity));
     if (position < subscription->taken || position >= subscription->listed.count ||
         !mica_entity_equal(subscription->listed.data[position].entity, entity)) {
         return NULL;
@@ -92,8 +64,10 @@ static void close_up(mica_subscription *subscription) {
         const mica_change change = subscription->listed.data[i];
         if (!mica_entity_is_null(change.entity)) {
             // An entity whose slot was used again is not found any more, and will not change any more.
-            uint32_t *position = position_of(subscription, mica_entity_index(change.entity));
-            *position = *position == i ? kept : *position;
+            const uint32_t index = mica_entity_index(change.entity);
+            if (mi_stamps_of(&subscription->positions, index) == i) {
+                mi_stamps_put(&subscription->positions, &subscription->world->heap, index, kept); // its page is there
+            }
             subscription->listed.data[kept++] = change;
         }
     }
@@ -123,13 +97,12 @@ static void list(mica_subscription *subscription, mica_entity entity, uint32_t f
         listed->flags |= flags;
         return;
     }
-    const uint32_t index = mica_entity_index(entity);
-    if (!open_page(subscription, index) || !reserve_entry(subscription)) {
+    if (!reserve_entry(subscription) || !mi_stamps_put(&subscription->positions, &subscription->world->heap,
+                                                       mica_entity_index(entity), subscription->listed.count)) {
         forget(subscription);
         subscription->is_lost = true;
         return;
     }
-    *position_of(subscription, index) = subscription->listed.count;
     subscription->listed.data[subscription->listed.count++] = (mica_change){.entity = entity, .flags = flags};
 }
 
@@ -239,11 +212,7 @@ static void disconnect_all(mica_subscription *subscription) {
 static void free_subscription(mica_subscription *subscription) {
     disconnect_all(subscription);
     mi_heap *heap = &subscription->world->heap;
-    for (uint32_t page = 0; page < subscription->pages.count; page++) {
-        mi_heap_release(heap, MICA_MEMORY_OBSERVERS, subscription->pages.data[page], PAGE_SIZE * sizeof(uint32_t),
-                        _Alignof(uint32_t));
-    }
-    MI_FREE(heap, MICA_MEMORY_OBSERVERS, &subscription->pages);
+    mi_stamps_free(&subscription->positions, heap);
     MI_FREE(heap, MICA_MEMORY_OBSERVERS, &subscription->listed);
     mi_heap_release(heap, MICA_MEMORY_OBSERVERS, subscription, sizeof(*subscription), _Alignof(mica_subscription));
 }

@@ -121,6 +121,53 @@ static void what_is_refused_or_changes_nothing_lists_nobody(void **state) {
     assert_collects(f, f->all, f->a, 0);
 }
 
+static void what_may_be_written_through_addresses_is_listed(void **state) {
+    fixture *f = *state;
+    assert_non_null(mica_get_write(f->world, f->b, Health));
+    assert_collects(f, f->all, f->b, VALUE);
+    mica_each (mica_query_of(f->world, mica_write(Health), mica_read(Position)), it) {
+        assert_non_null(mica_write_of(it, Health));
+        assert_non_null(mica_read_of(it, Position));
+    }
+    collect(f, f->all);
+    assert_int_equal(f->count, 3);
+    assert_change(f, 0, f->a, VALUE);
+    assert_change(f, 1, f->b, VALUE);
+    assert_change(f, 2, f->c, VALUE);
+    assert_int_equal(mica_set(f->world, f->c, Ore, {1}), MICA_OK);
+    collect(f, f->all);
+    assert_int_equal(mica_pool_write(f->world, mica_register(f->world, Ore)).count, 1);
+    assert_collects(f, f->all, f->c, VALUE);
+}
+
+static void rows_that_are_marked_by_hand_are_listed_alone(void **state) {
+    fixture *f = *state;
+    mica_each (mica_query_of(f->world, mica_write_marked(Health)), it) {
+        assert_int_equal(it.count, 3);
+        assert_non_null(mica_write_of(it, Health));
+        assert_int_equal(mica_mark(it, Health, 1), MICA_OK);
+    }
+    assert_collects(f, f->all, f->b, VALUE);
+}
+
+static void spans_of_copies_list_their_entities(void **state) {
+    fixture *f = *state;
+    const mica_entity entities[] = {f->c, f->a, f->b}; // in the pool in another order than in the table
+    for (int32_t i = 0; i < 3; i++) {
+        assert_int_equal(mica_set(f->world, entities[i], Ore, {i}), MICA_OK);
+    }
+    collect(f, f->all);
+    mica_each (mica_query_of(f->world, mica_write(Ore), mica_read(Health)), it) {
+        assert_non_null(mica_write_of(it, Ore));
+    }
+    collect(f, f->all);
+    assert_int_equal(f->count, 3);
+    for (int32_t i = 0; i < 3; i++) {
+        assert_int_equal(f->changes[i].flags, VALUE);
+        assert_true(mica_has(f->world, f->changes[i].entity, Ore));
+    }
+}
+
 static void a_subscription_to_components_hears_of_these_alone(void **state) {
     fixture *f = *state;
     const mica_subscription_def def = {.components = {mica_type_of(Health), NULL},
@@ -134,6 +181,8 @@ static void a_subscription_to_components_hears_of_these_alone(void **state) {
     assert_int_equal(mica_destroy(f->world, other), MICA_OK);
     assert_collects(f, some, f->a, 0);
     assert_int_equal(mica_set(f->world, f->a, Health, {4}), MICA_OK);
+    assert_collects(f, some, f->a, VALUE);
+    assert_non_null(mica_get_write(f->world, f->a, Health));
     assert_collects(f, some, f->a, VALUE);
     const mica_entity made = mica_spawn(f->world, mica_value_of(Shield, {1}));
     assert_collects(f, some, made, CREATED | ADDED | VALUE);
@@ -425,7 +474,7 @@ static void model_step(model *m) {
     mica_world *world = m->f->world;
     model_entity *known = m->count > 0 ? &m->entities[test_random_below(&m->random, m->count)] : NULL;
     const bool is_alive = known != NULL && mica_entity_alive(world, known->entity);
-    const uint32_t choice = test_random_below(&m->random, 6);
+    const uint32_t choice = test_random_below(&m->random, 8);
     if (choice == 0 && m->count < MODEL_MAX) {
         model_entity *made = &m->entities[m->count++];
         *made = (model_entity){.entity = mica_create(world)};
@@ -447,6 +496,10 @@ static void model_step(model *m) {
         assert_int_equal(has ? mica_remove(world, known->entity, Frozen) : mica_add(world, known->entity, Frozen),
                          MICA_OK);
         model_expect(m, known, has ? REMOVED : ADDED);
+    } else if (choice == 6 && is_alive) {
+        if (mica_get_write(world, known->entity, Ore) != NULL) {
+            model_expect(m, known, VALUE);
+        }
     }
 }
 
@@ -503,6 +556,9 @@ int main(void) {
         CASE(what_is_there_already_is_not_listed),
         CASE(each_verb_lists_its_entity_with_its_flag),
         CASE(what_is_refused_or_changes_nothing_lists_nobody),
+        CASE(what_may_be_written_through_addresses_is_listed),
+        CASE(rows_that_are_marked_by_hand_are_listed_alone),
+        CASE(spans_of_copies_list_their_entities),
         CASE(a_subscription_to_components_hears_of_these_alone),
         CASE(a_buffer_lists_what_it_changed_as_a_whole),
         CASE(each_is_listed_once_in_the_order_of_first_changes),
