@@ -14,6 +14,7 @@ extern const bench_family bench_destroy;
 extern const bench_family bench_destroy_pools;
 extern const bench_family bench_clear;
 extern const bench_family bench_change;
+extern const bench_family bench_changed;
 extern const bench_family bench_observer;
 extern const bench_family bench_commands;
 extern const bench_family bench_event;
