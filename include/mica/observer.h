@@ -77,8 +77,8 @@ typedef struct mica_observer_def {
     mica_query *of;                 ///< the same as a query; a reference is kept
     mica_observer_function call;
     void *user;
-    /// `MICA_ADDED`, `MICA_CREATED`, `MICA_ENTERED`: is called for all that is there already, in the order in which a
-    /// walk visits, before `mica_observer_connect` returns. `MICA_RESOURCE_SET`: if the resource is there.
+    /// `MICA_ADDED`, `MICA_CREATED`, `MICA_ENTERED`: is called for all that is there already, in the order of
+    /// `mica_query_entities`, before `mica_observer_connect` returns. `MICA_RESOURCE_SET`: if the resource is there.
     bool existing;
 } mica_observer_def;
 

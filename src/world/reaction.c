@@ -33,6 +33,9 @@ static const char *const kind_texts[MI_SIGNAL_KIND_COUNT] = {
 };
 
 mica_commands *mi_signal_commands(mica_world *world) {
+    if (MICA_UNLIKELY(world->signals.frame != NULL)) {
+        return world->signals.frame->signal->commands; // all that one call causes goes where that records
+    }
     if (MICA_UNLIKELY(world->running != NULL && (world->running_locks || world->walk_count > 0))) {
         return mica_run_commands(world->running);
     }
@@ -156,8 +159,8 @@ static void drop_recorded(mi_signals *signals) {
 static void react(mica_world *world, const char *call) {
     mi_signals *signals = &world->signals;
     const uint32_t limit = reaction_limit(world);
-    for (uint32_t round = 0; mica_commands_count(signals->recorded) > 0; round++) {
-        if (round == limit) {
+    for (uint32_t length = 1; mica_commands_count(signals->recorded) > 0; length++) {
+        if (length == limit) { // of the chain so far: the next call would be one too many
             fail_chain(world, signals->causes.count, call);
             drop_recorded(signals);
             return;

@@ -218,6 +218,14 @@ uint64_t mica_resource_version(const mica_world *world, mica_component component
     return resource == NULL ? 0 : resource->version;
 }
 
+void mi_world_tell_end_of_resources(mica_world *world) {
+    for (uint32_t i = 0; i < world->resources.count; i++) { // an observer may remove others, and set them
+        if (world->resources.data[i].value != NULL) {
+            mi_tell_resource(world, MICA_RESOURCE_REMOVED, (mica_component)i, world->resources.data[i].value);
+        }
+    }
+}
+
 void mi_world_free_resources(mica_world *world) {
     for (uint32_t i = 0; i < world->resources.count; i++) {
         if (world->resources.data[i].value != NULL) {

@@ -94,6 +94,7 @@ void mica_world_destroy(mica_world *world) {
     }
     if (world->schema != NULL) {
         mi_tell_end_of_all(world);
+        mi_world_tell_end_of_resources(world);
     }
     for (uint32_t i = world->extensions.count; i-- > 0;) {
         world->extensions.data[i].destroy(world, world->extensions.data[i].state);

@@ -314,5 +314,7 @@ void mi_world_free_orders(mica_world *world);
 // Frees what orders share, if none is being sorted.
 void mi_world_free_sorter(mica_world *world);
 
+// Tells that all resources are about to go.
+void mi_world_tell_end_of_resources(mica_world *world);
 // Ends the resources; the world is about to end.
 void mi_world_free_resources(mica_world *world);
