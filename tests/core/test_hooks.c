@@ -1,144 +1,11 @@
 // All sixteen sets of hooks that a type can have, through every verb: each value that came to be ends exactly once, and
 // at the address where it lives.
-//
-// Values carry a number of the book that says whether they live and where. Types that are copied by bytes and end
-// without a hook have nothing to keep book of: their values carry 0, as do those that are made of zeros.
+#include "book.h"
 #include "support/test_allocator.h"
 
 #include <mica/mica.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-enum { HAS_CONSTRUCT = 1, HAS_DESTRUCT = 2, HAS_MOVE = 4, HAS_COPY = 8, SUBSET_COUNT = 16 };
-enum { ENTRY_MAX = 4096 };
-
-typedef struct Booked {
-    uint32_t entry; // of the book
-    int32_t number;
-} Booked;
-
 MICA_STRUCT(Number, { int32_t now; });
-
-typedef struct book_entry {
-    bool is_live;
-    const Booked *place;
-} book_entry;
-
-static struct {
-    book_entry entries[ENTRY_MAX];
-    uint32_t count; // entry 0 is none
-    uint32_t live;
-    int32_t fail_at; // which value from now a hook cannot make; 0: none
-    const char *fault;
-} book;
-
-static void note(const char *fault) {
-    book.fault = book.fault == NULL ? fault : book.fault;
-}
-
-static bool keeps_book(uint32_t subset) {
-    return (subset & (HAS_DESTRUCT | HAS_COPY)) != 0;
-}
-
-static bool is_move_only(uint32_t subset) {
-    return (subset & HAS_DESTRUCT) != 0 && (subset & HAS_COPY) == 0;
-}
-
-static Booked enter(uint32_t subset, const Booked *place, int32_t number) {
-    if (!keeps_book(subset)) {
-        return (Booked){0, number};
-    }
-    assert_true(book.count + 1 < ENTRY_MAX);
-    book.entries[++book.count] = (book_entry){true, place};
-    book.live++;
-    return (Booked){book.count, number};
-}
-
-// The entry of a value that must live at its address, as far as anybody was told where that is.
-static book_entry *find_entry(uint32_t subset, const Booked *value) {
-    if (value->entry == 0) {
-        return NULL;
-    }
-    if (value->entry > book.count || !book.entries[value->entry].is_live) {
-        note("a value is used that has ended or never was");
-        return NULL;
-    }
-    book_entry *entry = &book.entries[value->entry];
-    if ((subset & HAS_MOVE) != 0 && entry->place != value) {
-        note("a value is used where it does not live");
-    }
-    return entry;
-}
-
-static void end_value(uint32_t subset, Booked *value) {
-    book_entry *entry = find_entry(subset, value);
-    if (entry != NULL) {
-        entry->is_live = false;
-        book.live--;
-    }
-    *value = (Booked){UINT32_MAX, -99};
-}
-
-static uint32_t subset_of(const mica_hook_context *context) {
-    return *(const uint32_t *)context->user;
-}
-
-static bool is_failing(void) {
-    return book.fail_at > 0 && --book.fail_at == 0;
-}
-
-static bool construct(void *values, int32_t count, const mica_hook_context *context) {
-    Booked *to = values;
-    for (int32_t i = 0; i < count; i++) {
-        if (is_failing()) {
-            while (i-- > 0) {
-                end_value(subset_of(context), &to[i]);
-            }
-            return false;
-        }
-        to[i] = enter(subset_of(context), &to[i], -1);
-    }
-    return true;
-}
-
-static void destruct(void *values, int32_t count, const mica_hook_context *context) {
-    for (int32_t i = 0; i < count; i++) {
-        end_value(subset_of(context), (Booked *)values + i);
-    }
-}
-
-static void move(void *to, void *from, int32_t count, const mica_hook_context *context) {
-    for (int32_t i = 0; i < count; i++) {
-        Booked *source = (Booked *)from + i;
-        Booked *target = (Booked *)to + i;
-        book_entry *entry = find_entry(subset_of(context), source);
-        if (entry != NULL) {
-            entry->place = target;
-        }
-        *target = *source;
-        *source = (Booked){UINT32_MAX, -98};
-    }
-}
-
-static bool copy(void *to, const void *from, int32_t count, const mica_hook_context *context) {
-    const Booked *source = from;
-    Booked *target = to;
-    for (int32_t i = 0; i < count; i++) {
-        if (is_failing()) {
-            while (i-- > 0) {
-                end_value(subset_of(context), &target[i]);
-            }
-            return false;
-        }
-        find_entry(subset_of(context), &source[i]);
-        target[i] = enter(subset_of(context), &target[i], source[i].number);
-    }
-    return true;
-}
 
 typedef struct fixture {
     test_allocator allocator;
@@ -148,21 +15,14 @@ typedef struct fixture {
 } fixture;
 
 static void begin(fixture *f, uint32_t subset) {
-    book.count = 0;
-    book.live = 0;
-    book.fail_at = 0;
-    book.fault = NULL;
+    book_start();
     f->subset = subset;
     test_allocator_init(&f->allocator);
     f->world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&f->allocator)});
     mica_type type = {.name = "Booked",
                       .size = sizeof(Booked),
                       .align = _Alignof(Booked),
-                      .traits = {.hooks = {.construct = (subset & HAS_CONSTRUCT) != 0 ? construct : NULL,
-                                           .destruct = (subset & HAS_DESTRUCT) != 0 ? destruct : NULL,
-                                           .move = (subset & HAS_MOVE) != 0 ? move : NULL,
-                                           .copy = (subset & HAS_COPY) != 0 ? copy : NULL,
-                                           .user = &f->subset}}};
+                      .traits = {.hooks = book_hooks(&f->subset)}};
     f->booked = mica_world_register(f->world, &type);
     assert_int_not_equal(f->booked, 0);
 }
@@ -185,11 +45,11 @@ static void end(fixture *f) {
 
 // A value in the test's hands. It is still there after a call that failed, or copied it; then it must be dropped.
 static void hold(const fixture *f, Booked *value, int32_t number) {
-    *value = enter(f->subset, value, number);
+    *value = book_enter(f->subset, value, number);
 }
 
 static void drop(const fixture *f, Booked *value) {
-    end_value(f->subset, value);
+    book_end(f->subset, value);
 }
 
 // After a call that took the value.
@@ -202,7 +62,7 @@ static void taken(const fixture *f, Booked *value) {
 static void assert_number(const fixture *f, mica_entity entity, int32_t number) {
     const Booked *value = mica_entity_get(f->world, entity, f->booked);
     assert_non_null(value);
-    find_entry(f->subset, value);
+    book_find(f->subset, value);
     assert_int_equal(value->number, number);
 }
 
