@@ -11,7 +11,7 @@
 /// after the tick.
 ///
 /// Versions tell the same of a single thing: the version of the last change that may have touched it. A tool that
-/// remembers `mica_world_version` before it looks has to look again at what carries that version or a later one.
+/// remembers what `mica_world_advance_version` returned when it looked has to look again at what carries a later one.
 ///
 /// All functions here belong to the world's thread.
 #pragma once
