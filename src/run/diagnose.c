@@ -322,7 +322,7 @@ int32_t mica_world_diagnose(const mica_world *world, mica_diagnose_function func
     tell_of_systems(&to, systems);
     tell_of_observers(&to, &world->signals);
     tell_of_reactions(&to, &world->signals);
-    tell_of_events(&to, mi_events_find(world));
+    tell_of_events(&to, world->events);
     tell_of_inbox(&to, mi_inbox_find(world));
     return to.count;
 }

@@ -228,6 +228,7 @@ static void free_events(mica_world *world, void *state) {
         }
     }
     MI_FREE(&world->heap, MICA_MEMORY_EVENTS, &events->queues);
+    world->events = NULL;
     mi_heap_release(&world->heap, MICA_MEMORY_EVENTS, events, sizeof(*events), _Alignof(mi_events));
 }
 
@@ -270,16 +271,11 @@ static const char *validate_events(const mica_world *world, const void *state) {
     return fault;
 }
 
-mi_events *mi_events_find(const mica_world *world) {
-    return mi_world_extension(world, &extension_key);
-}
-
 mi_events *mi_events_open(mica_world *world, const char *call) {
-    mi_events *events = mi_events_find(world);
-    if (events != NULL) {
-        return events;
+    if (world->events != NULL) {
+        return world->events;
     }
-    events = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_EVENTS, sizeof(*events), _Alignof(mi_events));
+    mi_events *events = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_EVENTS, sizeof(*events), _Alignof(mi_events));
     const mi_extension extension = {.key = &extension_key,
                                     .state = events,
                                     .destroy = free_events,
@@ -290,11 +286,12 @@ mi_events *mi_events_open(mica_world *world, const char *call) {
         mi_fail_memory(&world->log, call, sizeof(*events));
         return NULL;
     }
+    world->events = events;
     return events;
 }
 
 static mi_event_queue *find_queue(const mica_world *world, mica_component component) {
-    const mi_events *events = mi_events_find(world);
+    const mi_events *events = world->events;
     return events != NULL && component < events->queues.count ? events->queues.data[component] : NULL;
 }
 
@@ -364,7 +361,7 @@ mica_event_handler mica_event_bind(mica_world *world, mica_component component, 
     if (queue == NULL) {
         return none;
     }
-    mi_events *events = mi_events_find(world);
+    mi_events *events = world->events;
     if (call == NULL) {
         mi_fail(&world->log, MICA_INVALID, __func__, "needs a function to bind to events of {}",
                 MI_TEXT(queue->type->info.name));
@@ -418,7 +415,7 @@ mica_result mica_event_unbind(mica_world *world, mica_event_handler handler) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
     }
-    const mi_events *events = mi_events_find(world);
+    const mi_events *events = world->events;
     for (uint32_t i = 0; events != NULL && i < events->queues.count; i++) {
         if (events->queues.data[i] != NULL && unbind(events->queues.data[i], handler.id)) {
             return MICA_OK;
@@ -436,26 +433,28 @@ typedef struct dispatch {
     mica_commands *commands;
 } dispatch;
 
-static mica_result begin_dispatch(mica_world *world, mi_event_queue *queue, dispatch *current, const char *call) {
-    mi_events *events = mi_events_find(world);
+// False, with the error set: nobody is to be called.
+static bool begin_dispatch(mica_world *world, mi_event_queue *queue, dispatch *current, const char *call) {
+    mi_events *events = world->events;
     if (events->depth == MICA_EVENT_DEPTH_MAX) {
-        return mi_fail(&world->log, MICA_LIMIT, call,
-                       "handlers have called each other {} deep, lastly by an event of {}",
-                       MI_UINT(MICA_EVENT_DEPTH_MAX), MI_TEXT(queue->type->info.name));
+        mi_fail(&world->log, MICA_LIMIT, call, "handlers have called each other {} deep, lastly by an event of {}",
+                MI_UINT(MICA_EVENT_DEPTH_MAX), MI_TEXT(queue->type->info.name));
+        return false;
     }
     if (!mi_signal_open_buffers(world)) {
-        return mi_fail_memory(&world->log, call, 0);
+        mi_fail_memory(&world->log, call, 0);
+        return false;
     }
     mica_commands *commands = mi_signal_commands(world); // they record as observers do
     *current = (dispatch){.call = call, .outer_call = world->callback_call, .commands = commands};
     world->callback_call = call; // locks structure
     events->depth++;
     queue->busy++;
-    return MICA_OK;
+    return true;
 }
 
 static void end_dispatch(mica_world *world, mi_event_queue *queue, const dispatch *current) {
-    mi_events_find(world)->depth--;
+    world->events->depth--;
     world->callback_call = current->outer_call;
     queue->busy--;
     sweep_bindings(queue);
@@ -496,15 +495,14 @@ mica_result mica_event_trigger(mica_world *world, mica_component component, cons
     if (queue == NULL) {
         return mica_last_result();
     }
-    mica_result result = check_value(world, queue, value, call);
+    const mica_result result = check_value(world, queue, value, call);
     if (result != MICA_OK) {
         return result;
     }
     if (handler_count(queue) > 0) {
         dispatch current;
-        result = begin_dispatch(world, queue, &current, call);
-        if (result != MICA_OK) {
-            return result;
+        if (!begin_dispatch(world, queue, &current, call)) {
+            return mica_last_result();
         }
         call_handlers(world, queue, &current, value);
         end_dispatch(world, queue, &current);
@@ -542,7 +540,7 @@ int32_t mica_event_deliver(mica_world *world, mica_component component) {
         return 0;
     }
     dispatch current;
-    if (begin_dispatch(world, queue, &current, call) != MICA_OK) {
+    if (!begin_dispatch(world, queue, &current, call)) {
         return -1;
     }
     queue->is_delivering = true;

@@ -69,9 +69,7 @@ typedef struct mi_events {
     uint64_t tick;                     // ticks begun
 } mi_events;
 
-// The events of a world; NULL: it has none yet.
-mi_events *mi_events_find(const mica_world *world);
-// As mi_events_find, made on first use. NULL: MICA_OUT_OF_MEMORY, set for `call`.
+// The events of a world, made on first use. NULL: MICA_OUT_OF_MEMORY, set for `call`.
 mi_events *mi_events_open(mica_world *world, const char *call);
 
 // The queue of a type, made on first use. NULL: MICA_OUT_OF_MEMORY, MICA_INVALID (no world), MICA_UNKNOWN.

@@ -153,7 +153,7 @@ static mica_result check_queue(const mica_world *world, const mi_event_queue *qu
 }
 
 static mica_result check_events(const mica_world *world) {
-    const mi_events *events = mi_events_find(world);
+    const mi_events *events = world->events;
     mica_result result = MICA_OK;
     for (uint32_t i = 0; events != NULL && result == MICA_OK && i < events->queues.count; i++) {
         result = events->queues.data[i] != NULL ? check_queue(world, events->queues.data[i]) : MICA_OK;

@@ -98,6 +98,8 @@ typedef struct mi_spawn_plan {
 
 // What a walk keeps that is more than a chunk's span; see walk.h.
 struct mi_walk;
+// What is kept of events; see event.h.
+struct mi_events;
 // What orders share while they sort; see order.c.
 struct mi_sorter;
 
@@ -121,6 +123,7 @@ struct mica_world {
     struct mi_walk *walks;        // as many as were ever open at a time: those that are not wait for the next one
 
     mi_signals signals;
+    struct mi_events *events; // NULL until somebody asks for something about them; an extension ends them
 
     MI_ARRAY(mica_order *) orders;
     struct mi_sorter *sorter; // NULL until something is sorted

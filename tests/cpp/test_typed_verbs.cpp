@@ -243,6 +243,54 @@ void hiding_is_recorded_with_the_same_verbs(void **state) {
     mica_commands_destroy(commands);
 }
 
+struct heard {
+    int32_t number;
+    int32_t rings;
+};
+
+void hear_contact(const mica_event *event) {
+    static_cast<heard *>(event->user)->number += static_cast<int32_t>(mica_event_value(event, Contact)->depth);
+}
+
+void hear_ring(const mica_event *event) {
+    static_cast<heard *>(event->user)->rings++;
+}
+
+void events_are_typed(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    heard h{0, 0};
+    mica_event_reader *contacts = mica_reader_of(world, Contact, nullptr);
+    const mica_event_handler handler = mica_on_event(world, Contact, hear_contact, &h);
+    mica_on_event(world, Frozen, hear_ring, &h);
+    assert_int_equal(mica_trigger(world, Contact, {2}), MICA_OK);
+    assert_int_equal(mica_trigger_tag(world, Frozen), MICA_OK);
+    assert_int_equal(mica_send(world, Contact, {3}), MICA_OK);
+    const Contact other{5};
+    assert_int_equal(mica_send_from(world, Contact, &other), MICA_OK);
+    assert_int_equal(mica_send_tag(world, Frozen), MICA_OK);
+    assert_int_equal(mica_deliver(world, Contact), 2);
+    assert_int_equal(h.number, 10);
+    assert_int_equal(h.rings, 1);
+    assert_true(mica_next_event(contacts, Contact)->depth == 3);
+    int32_t count = 0;
+    assert_true(mica_next_events(contacts, Contact, &count)->depth == 5);
+    assert_int_equal(count, 1);
+    assert_null(mica_next_event(contacts, Contact));
+    assert_int_equal(mica_event_unbind(world, handler), MICA_OK);
+}
+
+void the_inbox_is_typed(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    mica_event_reader *contacts = mica_reader_of(world, Contact, "contacts");
+    mica_event_reader *frozen = mica_reader_of(world, Frozen, "frozen");
+    mica_inbox *inbox = mica_world_inbox(world);
+    assert_int_equal(mica_post(inbox, Contact, {7}), MICA_OK);
+    assert_int_equal(mica_post_tag(inbox, Frozen), MICA_OK);
+    assert_int_equal(mica_inbox_drain(world), 2);
+    assert_true(mica_next_event(contacts, Contact)->depth == 7);
+    assert_true(mica_next_tag_event(frozen, Frozen));
+}
+
 } // namespace
 
 int main() {
@@ -260,6 +308,8 @@ int main() {
         cmocka_unit_test_setup_teardown(commands_record_with_the_same_verbs, make_world, end_world),
         cmocka_unit_test_setup_teardown(what_is_hidden_comes_back, make_world, end_world),
         cmocka_unit_test_setup_teardown(hiding_is_recorded_with_the_same_verbs, make_world, end_world),
+        cmocka_unit_test_setup_teardown(events_are_typed, make_world, end_world),
+        cmocka_unit_test_setup_teardown(the_inbox_is_typed, make_world, end_world),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
