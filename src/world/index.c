@@ -308,6 +308,7 @@ static void on_removed(const mica_signal *signal) {
 }
 
 void mi_world_walk_ended(mica_world *world) {
+    world->signals.written_column = NULL;
     const index_list *list = mi_world_extension(world, &extension_key);
     for (uint32_t i = 0; list != NULL && i < list->indexes.count; i++) {
         mica_index *index = list->indexes.data[i];

@@ -158,6 +158,17 @@ const void *mica_iter_read_id(const mica_iter *iter, mica_component component) {
     return find_column(iter, component, MI_ACCESS_READ, "mica_iter_read");
 }
 
+// Once a chunk's column: walks by rows come here for every row.
+MI_APART static void tell_column(const mica_iter *iter, mica_component component, const void *column) {
+    mica_world *world = iter->query->world;
+    mi_signals *signals = &world->signals;
+    if (signals->written_column != column || signals->written_version != world->store.version) {
+        signals->written_column = column;
+        signals->written_version = world->store.version;
+        mi_tell_written(world, component, iter->entities, (uint32_t)iter->count);
+    }
+}
+
 void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
     uint8_t *column = find_column(iter, component, MI_ACCESS_WRITE, "mica_iter_write");
     if (column == NULL) {
@@ -168,7 +179,9 @@ void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
         mi_walk_write_column(iter->walk, query->column_of[component]);
     } else if (MICA_LIKELY((query->access[component] & MI_ACCESS_MARKED) == 0)) {
         mi_column_mark(column, query->world->store.version);
-        mi_world_written(query->world, component, iter->entities, (uint32_t)iter->count);
+        if (MICA_UNLIKELY(query->world->signals.watches_writes)) {
+            tell_column(iter, component, column);
+        }
     }
     return column;
 }

@@ -297,6 +297,7 @@ void mi_observer_disconnect(mica_world *world, mi_observer *observer) {
 static void note_writes(mica_world *world) {
     mi_signals *signals = &world->signals;
     signals->watches_writes = false;
+    signals->written_column = NULL; // who has just come was not told
     for (uint32_t i = 0; i < signals->watches.count; i++) {
         signals->watches_writes |= signals->watches.data[i] != NULL && signals->watches.data[i]->written.count > 0;
     }

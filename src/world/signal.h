@@ -93,7 +93,10 @@ typedef struct mi_signals {
     bool watches_all;    // somebody of the library's own is told of all components (by watch 0)
     bool holds_made;     // nothing is told of the entity that is made next
     bool is_reacting;
-    bool has_recorded;            // observers have recorded into `recorded`
+    bool has_recorded; // observers have recorded into `recorded`
+    // The column of a chunk that was told of last as written, and when; NULL when no walk is open.
+    const void *written_column;
+    uint64_t written_version;
     MI_ARRAY(mi_watch *) watches; // by component, NULL: nobody; 0: of all components, and of entities as a whole
     uint64_t *bits[MI_SIGNAL_KIND_COUNT]; // by kind and component: whether somebody is told
     uint64_t *query_bits;                 // components that watched queries name

@@ -6,6 +6,7 @@
 // leave out who was in an earlier one.
 #include "world/walk.h"
 
+#include "world/index.h"
 #include "world/since.h"
 #include "world/tracker.h"
 
@@ -365,6 +366,9 @@ void mi_world_close_walks(mica_world *world) {
     world->walk_epoch++;
     for (uint32_t i = 0; i < world->queries.count; i++) {
         world->queries.data[i]->open_count = 0;
+    }
+    if (MICA_UNLIKELY(world->signals.watches_writes)) {
+        mi_world_walk_ended(world);
     }
 }
 

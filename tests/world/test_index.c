@@ -3,6 +3,8 @@
 // component in a table, in a pool and in a stable pool.
 #include "world_fixture.h"
 
+#include "world/world.h"
+
 #include <math.h>
 
 MICA_STRUCT_WITH(Unit, (.indexes = {{"team", MICA_HASH}, {"hp", MICA_ORDERED}}), {
@@ -402,6 +404,60 @@ static void a_walk_inside_a_walk_waits_for_the_outer_one(void **state) {
     }
     assert_int_equal(count_team(&f, 5), 1);
     assert_as_scanned(&f);
+    end(&f);
+}
+
+static void add_to_count(mica_world *world, mica_component component, const mica_entity *entities, uint32_t count,
+                         void *user) {
+    (void)world;
+    (void)component;
+    (void)entities;
+    *(uint32_t *)user += count;
+}
+
+static void a_walk_by_rows_tells_of_each_entity_once(void **state) {
+    fixture f;
+    begin(&f, state);
+    for (int32_t i = 0; i < 400; i++) {
+        spawn(&f, 0, i);
+    }
+    uint32_t told_count = 0;
+    const mica_component unit = mica_register(f.world, Unit);
+    assert_true(mi_written_connect(f.world, unit, add_to_count, &told_count));
+    mica_query *query = mica_query_of(f.world, mica_write(Unit));
+    for (uint32_t walk = 1; walk <= 3; walk++) {
+        mica_each_row (query, it) {
+            mica_row_write(it, Unit)->team = (int32_t)walk;
+        }
+        assert_int_equal(told_count, walk * 400);
+        assert_int_equal(count_team(&f, (int32_t)walk), 400);
+    }
+    mi_written_disconnect(f.world, unit, add_to_count, &told_count);
+    end(&f);
+}
+
+static void write_and_leave_open(mica_run *run) {
+    fixture *f = mica_run_user(run);
+    mica_iter it = mica_begin(mica_query_of(f->world, mica_write(Unit)));
+    while (mica_iter_next(&it)) {
+        mica_write_of(it, Unit)[0].team = 6;
+    }
+    it = mica_begin(mica_query_of(f->world, mica_write(Unit)));
+    assert_true(mica_iter_next(&it));
+    mica_write_of(it, Unit)[0].team = 7;
+}
+
+static void what_a_walk_that_is_left_open_wrote_is_found(void **state) {
+    fixture f;
+    begin(&f, state);
+    spawn(&f, 1, 1);
+    mica_system_add(f.world, &(mica_system_def){.name = "careless", .run = write_and_leave_open, .user = &f});
+    for (int32_t tick = 0; tick < 3; tick++) {
+        mica_set(f.world, f.entities[0], Unit, {tick, 1});
+        assert_int_equal(mica_world_step(f.world, 0.5f), MICA_LOCKED);
+        assert_int_equal(count_team(&f, 7), 1);
+        assert_as_scanned(&f);
+    }
     end(&f);
 }
 
@@ -907,6 +963,8 @@ int main(void) {
             CASE(what_spans_write_is_found_when_the_walk_has_ended),
             CASE(spans_of_copies_are_found_as_well),
             CASE(a_walk_inside_a_walk_waits_for_the_outer_one),
+            CASE(a_walk_by_rows_tells_of_each_entity_once),
+            CASE(what_a_walk_that_is_left_open_wrote_is_found),
             CASE(a_verb_during_a_walk_is_found_at_once),
             CASE(what_an_address_wrote_is_found_by_the_next_look_up),
             CASE(a_look_up_during_a_walk_sees_what_was_written_before_it_began),
