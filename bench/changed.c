@@ -55,7 +55,8 @@ static bool fill(tracked *state, int64_t n) {
     return true;
 }
 
-// A world of n entities and a system that computes from all positions, or from those that have changed.
+// A world of n entities and a system that computes from all positions, or from those that have changed; it has run
+// once, when everything was new.
 static void *make(int64_t n, mica_type *position, mica_use position_use, bool asks_changes) {
     tracked *state = calloc(1, sizeof *state);
     if (state == NULL) {
@@ -75,7 +76,7 @@ static void *make(int64_t n, mica_type *position, mica_use position_use, bool as
         state->velocities = mica_query_create(state->world, &to_check, 1);
     }
     if (state->positions == NULL || state->velocities == NULL || mica_system_add(state->world, &def).id == 0 ||
-        !fill(state, n)) {
+        !fill(state, n) || mica_world_step(state->world, bench_delta_seconds) != MICA_OK) {
         tear_down(state);
         return NULL;
     }
