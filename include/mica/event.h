@@ -13,11 +13,11 @@
 ///
 /// **Kept.** An event is kept until all readers that were there when it was sent have seen it, and handlers, if some
 /// were bound, have had it delivered; then its memory is used again. It is never kept longer than the ticks that
-/// `mica_event_set_limits` says: where more ticks follow the one that it was sent in, it is dropped, and whoever had
-/// not seen it has missed it. It is said in the world's log how many events of which type who has missed, and counted
-/// for each reader. An event that nobody is there for is counted and not kept. In a world without ticks (no
-/// `mica_world_step`) nothing grows old: there the limit on their number keeps a reader that is never read from filling
-/// memory. `mica_world_clear` leaves events alone; they end with the world.
+/// `mica_event_set_limits` says: where more of them (those that fail, too) follow the one that it was sent in, it is
+/// dropped, and whoever had not seen it has missed it. It is said in the world's log how many events of which type who
+/// has missed, and counted for each reader. An event that nobody is there for is counted and not kept. In a world
+/// without ticks (no `mica_world_step`) nothing grows old: there the limit on their number keeps a reader that is never
+/// read from filling memory. `mica_world_clear` leaves events alone; they end with the world.
 ///
 /// **Inside a handler** structure is locked as in an observer (observer.h): the world's structural verbs are refused
 /// with `MICA_LOCKED`. Everything can be read, values that are there can be set, and structural changes are recorded
