@@ -578,9 +578,9 @@ uint64_t mi_query_structure(const mica_query *query) {
     return structure;
 }
 
-mica_result mi_query_check_since(const mica_query *query, uint64_t since, const char *call) {
-    const mi_removals *removals = query->removed == NULL ? NULL : &query->removed->removals;
-    if (removals == NULL || (since >= removals->lost_version && (since == 0 || since >= removals->dropped_version))) {
+mica_result mi_query_check_removed(const mica_query *query, uint64_t since, const char *call) {
+    const mi_removals *removals = &query->removed->removals;
+    if (since >= removals->lost_version && (since == 0 || since >= removals->dropped_version)) {
         return MICA_OK;
     }
     const mica_world *world = query->world;

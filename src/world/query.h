@@ -150,7 +150,10 @@ mica_result mi_query_update(mica_query *query, const char *call);
 // The same for a query from outside: NULL is MICA_INVALID. And as mi_query_check_since for who is asking.
 mica_result mi_query_check(mica_query *query, const char *call);
 // Whether all removals since a version are known that the query asks for: MICA_LIMIT, MICA_OUT_OF_MEMORY.
-mica_result mi_query_check_since(const mica_query *query, uint64_t since, const char *call);
+mica_result mi_query_check_removed(const mica_query *query, uint64_t since, const char *call);
+static inline mica_result mi_query_check_since(const mica_query *query, uint64_t since, const char *call) {
+    return MICA_LIKELY(query->removed == NULL) ? MICA_OK : mi_query_check_removed(query, since, call);
+}
 // Writes the query as a text that mica_query_create_text reads, cut to `capacity`; returns the length without the cut.
 size_t mi_query_write_text(const mica_query *query, char *text, size_t capacity);
 // Whether the entities of a table match, as far as its components say it.

@@ -53,6 +53,9 @@ static mi_verdict judge_condition(const mi_filter *filter, const judged_piece *p
 
 static mi_verdict judge(const mi_filter *filter, const judged_piece *piece) {
     const mica_query *query = filter->query;
+    if (query->change_count == 1 && query->change_clauses == 0) {
+        return judge_condition(filter, piece, &query->changes[0]);
+    }
     mi_verdict clauses[MI_ANY_MAX] = {MI_VERDICT_NONE};
     mi_verdict least = MI_VERDICT_ALL;
     for (uint32_t i = 0; i < query->change_count; i++) {
