@@ -19,6 +19,7 @@ extern const bench_family bench_observer;
 extern const bench_family bench_commands;
 extern const bench_family bench_event;
 extern const bench_family bench_get;
+extern const bench_family bench_index;
 extern const bench_family bench_walk;
 extern const bench_family bench_walk_pools;
 extern const bench_family bench_tree;

@@ -19,15 +19,18 @@
 #include <string.h>
 
 #define PAGE_RECORDS 256u
+// Up to so many entities are sorted by insertion.
+#define INSERTION_MAX 16u
 
 enum { RECORD_IN = 1, RECORD_NOTED = 2 };
 
 // An entity's record: zero if it is not in the index.
 typedef struct index_record {
     uint32_t flags;
-    uint32_t next;     // MICA_HASH: entities with the same key, by index; 0: none
-    uint32_t previous; // 0: this one is what the map leads to
-    uint64_t words[];  // the key
+    uint32_t generation; // of the entity: with its index its handle
+    uint32_t next;       // MICA_HASH: entities with the same key, by index; 0: none
+    uint32_t previous;   // 0: this one is what the map leads to
+    uint64_t words[];    // the key
 } index_record;
 
 struct mica_index {
@@ -202,7 +205,8 @@ static void empty_index(mica_index *index) {
 }
 
 // Brings an entity that has the component up to date.
-static void put_entity(mica_index *index, uint32_t entity_index, const void *value) {
+static void put_entity(mica_index *index, mica_entity entity, const void *value) {
+    const uint32_t entity_index = mica_entity_index(entity);
     uint64_t words[MI_KEY_WORDS_MAX];
     mi_index_key_encode(&index->key, (const uint8_t *)value + index->key.offset, words, false);
     index_record *record = make_record(index, entity_index);
@@ -223,6 +227,7 @@ static void put_entity(mica_index *index, uint32_t entity_index, const void *val
         return;
     }
     record->flags |= RECORD_IN;
+    record->generation = mica_entity_generation(entity);
     index->count += !was_in;
 }
 
@@ -256,7 +261,7 @@ static void settle_noted(mica_index *index) {
         index_record *record = find_record(index, entity_index);
         record->flags &= ~(uint32_t)RECORD_NOTED;
         if ((record->flags & RECORD_IN) != 0) {
-            put_entity(index, entity_index, stored_value(index, entity_index));
+            put_entity(index, mica_entity_make(entity_index, record->generation), stored_value(index, entity_index));
         }
     }
     index->noted.count = 0;
@@ -296,7 +301,7 @@ static void on_written(mica_world *world, mica_component component, const mica_e
 static void on_value(const mica_signal *signal) {
     mica_index *index = signal->user;
     if (index->is_complete) {
-        put_entity(index, mica_entity_index(signal->entity), signal->value);
+        put_entity(index, signal->entity, signal->value);
     }
 }
 
@@ -325,7 +330,7 @@ void mi_world_walk_ended(mica_world *world) {
 static void put_pool(mica_index *index, const mi_pool *pool) {
     for (uint32_t position = 0; position < pool->count && index->is_complete; position++) {
         if (mi_pool_is_live(pool, position)) {
-            put_entity(index, mica_entity_index(pool->entities[position]), mi_pool_value(pool, position));
+            put_entity(index, pool->entities[position], mi_pool_value(pool, position));
         }
     }
 }
@@ -339,7 +344,7 @@ static void put_table(mica_index *index, const mi_table *table) {
         const uint8_t *column = mi_table_column(table, base, index->type->info.id);
         const uint32_t rows = mi_table_chunk_rows(table, chunk);
         for (uint32_t row = 0; row < rows && index->is_complete; row++) {
-            put_entity(index, mica_entity_index(entities[row]), column + (size_t)row * size);
+            put_entity(index, entities[row], column + (size_t)row * size);
         }
     }
 }
@@ -433,7 +438,8 @@ static void free_indexes(mica_world *world, void *state) {
 static const char *check_entity(const mica_index *index, uint32_t entity_index, const void *value) {
     const index_record *record = find_record(index, entity_index);
     uint64_t words[MI_KEY_WORDS_MAX];
-    if (record == NULL || (record->flags & RECORD_IN) == 0) {
+    if (record == NULL || (record->flags & RECORD_IN) == 0 ||
+        record->generation != mica_entity_generation(mi_slots_handle(&index->world->store.slots, entity_index))) {
         return "an entity that has an indexed component is not in the index";
     }
     mi_index_key_encode(&index->key, (const uint8_t *)value + index->key.offset, words, false);
@@ -606,31 +612,54 @@ static void sift_down(mica_entity *entities, uint32_t count, uint32_t place) {
     entities[place] = moved;
 }
 
-// Lists a chain by ascending index, which is not its order: the lowest ones are kept in a heap, which is sorted then.
+static void make_heap(mica_entity *entities, uint32_t count) {
+    for (uint32_t place = count / 2; place-- > 0;) {
+        sift_down(entities, count, place);
+    }
+}
+
+// Sorts by ascending index, in place.
+static void sort_entities(mica_entity *entities, uint32_t count) {
+    if (count > INSERTION_MAX) {
+        make_heap(entities, count);
+        for (uint32_t end = count; end-- > 1;) {
+            const mica_entity highest = entities[0];
+            entities[0] = entities[end];
+            entities[end] = highest;
+            sift_down(entities, end, 0);
+        }
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        const mica_entity entity = entities[i];
+        uint32_t place = i;
+        for (; place > 0 && mica_entity_index(entities[place - 1]) > mica_entity_index(entity); place--) {
+            entities[place] = entities[place - 1];
+        }
+        entities[place] = entity;
+    }
+}
+
+// Lists a chain by ascending index, which is not its order: of those that are too many the lowest are kept in a heap.
 static uint32_t list_chain(const mica_index *index, uint32_t first, mica_entity *entities, uint32_t capacity) {
     uint32_t count = 0;
-    for (uint32_t at = first; at != 0; at = find_record(index, at)->next, count++) {
-        const mica_entity entity = mi_slots_handle(&index->world->store.slots, at);
+    for (uint32_t at = first; at != 0; count++) {
+        const index_record *record = find_record(index, at);
+        const mica_entity entity = mica_entity_make(at, record->generation);
         if (count < capacity) {
             entities[count] = entity;
-            for (uint32_t place = count + 1 == capacity ? capacity / 2 : 0; place-- > 0;) {
-                sift_down(entities, capacity, place);
+        } else if (capacity > 0) {
+            if (count == capacity) {
+                make_heap(entities, capacity);
             }
-        } else if (capacity > 0 && at < mica_entity_index(entities[0])) {
-            entities[0] = entity;
-            sift_down(entities, capacity, 0);
+            if (at < mica_entity_index(entities[0])) {
+                entities[0] = entity;
+                sift_down(entities, capacity, 0);
+            }
         }
+        at = record->next;
     }
-    const uint32_t kept = count < capacity ? count : capacity;
-    for (uint32_t place = kept < capacity ? kept / 2 : 0; place-- > 0;) {
-        sift_down(entities, kept, place);
-    }
-    for (uint32_t end = kept; end-- > 1;) {
-        const mica_entity highest = entities[0];
-        entities[0] = entities[end];
-        entities[end] = highest;
-        sift_down(entities, end, 0);
-    }
+    sort_entities(entities, count < capacity ? count : capacity);
     return count;
 }
 
