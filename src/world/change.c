@@ -265,7 +265,7 @@ mica_result mi_world_change_quietly(mica_world *world, mica_entity entity, mi_ta
     const uint32_t location = mi_slots_location(&store->slots, index);
     mi_table *from = mi_store_table_at(store, location);
     if (from == to) {
-        if (MICA_UNLIKELY(notice != NULL && notice->element_count > 0)) {
+        if (MICA_UNLIKELY(notice != NULL && notice->element_count + notice->renewed_count > 0)) {
             mi_tell_before(world, notice); // what values of the table are replaced by is moved in, if there are any
         }
         return change_in_place(world, location, to, changes, count, call);

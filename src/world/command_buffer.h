@@ -89,6 +89,7 @@ typedef struct mi_fold {
     MI_ARRAY(uint32_t) places; // by component: number in `pending` + 1; all 0 between groups
     MI_ARRAY(mi_change) changes;
     MI_ARRAY(mi_element) elements;
+    MI_ARRAY(mica_component) renewed; // disabled ones that the group has removed and added again
 } mi_fold;
 
 struct mica_commands {

@@ -46,6 +46,7 @@ void mi_fold_free(mica_commands *commands) {
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->places);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->changes);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->elements);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->renewed);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->cells);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &fold->links);
 }
@@ -417,35 +418,41 @@ static bool construct_replacements(mica_commands *commands, bool stays) {
     return true;
 }
 
-// What was removed and is there again is a new component: nobody has disabled it.
-static void end_toggles(const group_play *play, mica_entity entity) {
-    const mi_fold *fold = &play->commands->fold;
+// What was removed and is there again is a new component: nobody has disabled it. MICA_OUT_OF_MEMORY.
+static mica_result list_renewed(const group_play *play, mica_entity entity) {
+    mi_fold *fold = &play->commands->fold;
     mica_world *world = play->commands->world;
-    for (uint32_t i = 0; i < fold->pending.count; i++) {
-        const mica_component component = fold->pending.data[i].component;
-        const mi_marks *toggled = mi_store_toggled(&world->store, component);
-        if (!fold->pending.data[i].ends_toggle || toggled == NULL ||
-            !mi_marks_has(toggled, mica_entity_index(entity))) {
-            continue;
-        }
-        const mi_marking marking = {.entity = entity, .component = component, .hides = false};
-        mi_world_tell_before_marking(world, &marking);
-        mi_store_forget_toggle(&world->store, entity, component);
-        mi_world_tell_after_marking(world, &marking);
+    fold->renewed.count = 0;
+    if (!play->ends_toggles) {
+        return MICA_OK;
     }
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_COMMANDS, &fold->renewed, fold->pending.count)) {
+        return mi_fail_memory(&world->log, play->call, fold->pending.count * sizeof(mica_component));
+    }
+    for (uint32_t i = 0; i < fold->pending.count; i++) {
+        const mi_pending *pending = &fold->pending.data[i];
+        const mi_marks *toggled = mi_store_toggled(&world->store, pending->component);
+        const bool is_there = pending->pool != NULL ? pending->is_there : mi_table_has(play->table, pending->component);
+        if (pending->ends_toggle && is_there && toggled != NULL && mi_marks_has(toggled, mica_entity_index(entity))) {
+            fold->renewed.data[fold->renewed.count++] = pending->component;
+        }
+    }
+    return MICA_OK;
 }
 
-static mica_result edit_entity(const group_play *play, mica_entity entity, bool stays, const mi_edit *edit) {
+static mica_result edit_entity(const group_play *play, mica_entity entity, bool stays, mi_edit *edit) {
     mica_commands *commands = play->commands;
+    const mica_result listed = list_renewed(play, entity);
+    if (listed != MICA_OK) {
+        return listed;
+    }
+    edit->renewed = commands->fold.renewed.data;
+    edit->renewed_count = commands->fold.renewed.count;
     if (!construct_replacements(commands, stays)) {
         return mi_world_fail_hook(commands->world, play->call);
     }
-    const bool changes = !stays || edit->change_count + edit->element_count > 0;
-    const mica_result result = changes ? mi_world_edit(commands->world, entity, edit, play->call) : MICA_OK;
-    if (result == MICA_OK && play->ends_toggles) {
-        end_toggles(play, entity);
-    }
-    return result;
+    const bool changes = !stays || edit->change_count + edit->element_count + edit->renewed_count > 0;
+    return changes ? mi_world_edit(commands->world, entity, edit, play->call) : MICA_OK;
 }
 
 // Makes the group's entity what it was played to be; makes it if it is not made yet.
@@ -460,11 +467,11 @@ static mica_result change_entity(const group_play *play) {
     if (patched != MICA_OK) {
         return patched;
     }
-    const mi_edit edit = {.to = play->table,
-                          .changes = fold->changes.data,
-                          .change_count = fold->changes.count,
-                          .elements = fold->elements.data,
-                          .element_count = fold->elements.count};
+    mi_edit edit = {.to = play->table,
+                    .changes = fold->changes.data,
+                    .change_count = fold->changes.count,
+                    .elements = fold->elements.data,
+                    .element_count = fold->elements.count};
     const mica_entity entity = mi_commands_target(commands, play->entity); // patching may have made it
     uint32_t location = 0;
     if (mi_slots_resolve(&world->store.slots, entity, &location)) {

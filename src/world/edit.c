@@ -10,6 +10,8 @@
 //      removing.
 #include "world/notice.h"
 
+#include "store/visibility.h"
+
 mi_pool *mi_world_pool(mica_world *world, const mi_type *type, const char *call) {
     mi_pool *pool = mi_store_find_pool(&world->store, type->info.id);
     if (MICA_UNLIKELY(pool == NULL)) {
@@ -187,7 +189,7 @@ static MICA_UNUSED bool replaces_only(const mi_edit *edit) {
 }
 
 mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *edit, const char *call) {
-    if (edit->element_count == 0) { // nothing to be joined
+    if (edit->element_count == 0 && edit->renewed_count == 0) { // nothing to be joined
         return mi_world_change(world, entity, edit->to, edit->changes, edit->change_count, call);
     }
     const uint32_t index = mica_entity_index(entity);
@@ -204,6 +206,8 @@ mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *
         notice = mi_world_notice(world, entity, edit->to, edit->changes, edit->change_count);
         notice.elements = edit->elements;
         notice.element_count = edit->element_count;
+        notice.renewed = edit->renewed;
+        notice.renewed_count = edit->renewed_count;
     }
     result = mi_world_change_quietly(world, entity, edit->to, edit->changes, edit->change_count, tells ? &notice : NULL,
                                      call);
@@ -213,6 +217,9 @@ mica_result mi_world_edit(mica_world *world, mica_entity entity, const mi_edit *
     }
     if (!finish_elements(world, entity, edit)) {
         return mi_world_fail_hook(world, call);
+    }
+    for (uint32_t i = 0; i < edit->renewed_count; i++) {
+        mi_store_forget_toggle(&world->store, entity, edit->renewed[i]);
     }
     if (tells) {
         mi_tell_after(world, &notice);

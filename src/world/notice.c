@@ -233,6 +233,8 @@ typedef struct entity_state {
     const mi_table *table;
     const mi_element *elements; // that will have come or gone
     uint32_t element_count;
+    const mica_component *renewed; // that will be enabled
+    uint32_t renewed_count;
     const mi_marking *marking; // what it will be marked with; NULL: nothing new
 } entity_state;
 
@@ -250,6 +252,11 @@ static bool state_has(const entity_state *state, mica_component component) {
     }
     if (state->marking != NULL && state->marking->component == component) {
         return !state->marking->hides;
+    }
+    for (uint32_t i = 0; i < state->renewed_count; i++) {
+        if (state->renewed[i] == component) {
+            return true;
+        }
     }
     const mi_marks *toggled = mi_store_toggled(store, component);
     return toggled == NULL || !mi_marks_has(toggled, mica_entity_index(state->entity));
@@ -301,6 +308,11 @@ static bool concerns(const mi_notice *notice, const mica_query *query) {
                 return true;
             }
         }
+        for (uint32_t k = 0; k < notice->renewed_count; k++) {
+            if (notice->renewed[k] == component) {
+                return true;
+            }
+        }
     }
     return false;
 }
@@ -331,6 +343,8 @@ static void match_queries(mica_world *world, const mi_notice *notice) {
     after.table = notice->to;
     after.elements = notice->elements;
     after.element_count = notice->element_count;
+    after.renewed = notice->renewed;
+    after.renewed_count = notice->renewed_count;
     for (uint32_t i = 0; i < world->signals.queries.count; i++) {
         mi_query_watch *watch = world->signals.queries.data[i];
         const bool is_concerned = concerns(notice, watch->query);
@@ -341,9 +355,9 @@ static void match_queries(mica_world *world, const mi_notice *notice) {
 
 // Operations
 
-// Whether components come or go, and not values alone.
+// Whether components come, go or are enabled, and not values alone.
 static bool changes_components(const mi_notice *notice) {
-    return notice->from != notice->to || notice->element_count > 0;
+    return notice->from != notice->to || notice->element_count > 0 || notice->renewed_count > 0;
 }
 
 void mi_tell_before(mica_world *world, const mi_notice *notice) {

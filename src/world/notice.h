@@ -15,6 +15,8 @@ typedef struct mi_notice {
     const mi_change *changes;
     uint32_t change_count;
     uint32_t element_count;
+    const mica_component *renewed; // components that are enabled by the operation; see mi_edit
+    uint32_t renewed_count;
     const mi_element *elements; // of an entity that is made and of which all is given: may be NULL, its mask says all
     const mica_value *given;
     uint32_t given_count;

@@ -80,6 +80,9 @@ typedef struct mi_edit {
     uint32_t change_count;
     mi_element *elements;
     uint32_t element_count;
+    // Components that are there before and after, gone in between, so that they are enabled again. NULL: none.
+    const mica_component *renewed;
+    uint32_t renewed_count;
 } mi_edit;
 
 // Most values of a spawn that is remembered, and how many are: a power of two.
