@@ -202,6 +202,35 @@ void commands_record_with_the_same_verbs(void **state) {
     mica_commands_destroy(commands);
 }
 
+void changes_are_asked_for_and_marked(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity ship = mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Velocity, {1, 0, 0}));
+    mica_query *moved = mica_query_of(world, mica_changed(Position), mica_write_marked(Position));
+    mica_query *either = mica_query_of(world, mica_any_changed(1, Position), mica_any_changed(1, Velocity));
+    mica_query *arrived = mica_query_of(world, mica_added(Frozen));
+    mica_query *left = mica_query_of(world, mica_removed(Velocity));
+    uint64_t since = mica_world_advance_version(world);
+    assert_int_equal(mica_set(world, ship, Position, {4, 5, 6}), MICA_OK);
+    int32_t count = 0;
+    mica_each_since(moved, since, it) {
+        count += it.count;
+        mica_write_of(it, Position)->x = 7;
+        since = mica_world_version(world);
+        assert_int_equal(mica_mark(it, Position, 0), MICA_OK);
+    }
+    assert_int_equal(count, 1);
+    assert_int_equal(mica_add(world, ship, Frozen), MICA_OK);
+    assert_int_equal(mica_remove(world, ship, Velocity), MICA_OK);
+    mica_query *asked[] = {either, arrived, left};
+    for (mica_query *query : asked) {
+        mica_each_since(query, since - 1, it) {
+            count += it.count;
+            assert_true(mica_entity_equal(it.entities[0], ship));
+        }
+    }
+    assert_int_equal(count, 4);
+}
+
 void what_is_hidden_comes_back(void **state) {
     mica_world *world = static_cast<mica_world *>(*state);
     const mica_entity ship = mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Shield, {4}));
@@ -306,6 +335,7 @@ int main() {
         cmocka_unit_test_setup_teardown(a_walk_left_early_unlocks, make_world, end_world),
         cmocka_unit_test_setup_teardown(resources_are_typed, make_world, end_world),
         cmocka_unit_test_setup_teardown(commands_record_with_the_same_verbs, make_world, end_world),
+        cmocka_unit_test_setup_teardown(changes_are_asked_for_and_marked, make_world, end_world),
         cmocka_unit_test_setup_teardown(what_is_hidden_comes_back, make_world, end_world),
         cmocka_unit_test_setup_teardown(hiding_is_recorded_with_the_same_verbs, make_world, end_world),
         cmocka_unit_test_setup_teardown(events_are_typed, make_world, end_world),
