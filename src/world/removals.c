@@ -57,6 +57,22 @@ void mi_removals_free(mi_removals *removals, mi_heap *heap) {
     mi_stamps_free(&removals->last, heap);
 }
 
+const char *mi_removals_validate(const mi_removals *removals) {
+    if (removals->entries.count != removals->entities.count || removals->first > removals->entries.count) {
+        return "log of removals: its counts disagree";
+    }
+    for (uint32_t place = removals->first; place < removals->entries.count; place++) {
+        const mi_removal *entry = &removals->entries.data[place];
+        if (place > removals->first && entry->version < entry[-1].version) {
+            return "log of removals: a version is below the one before";
+        }
+        if (entry->previous > removals->dropped_count + place) {
+            return "log of removals: an entry names a later one as that before it";
+        }
+    }
+    return NULL;
+}
+
 uint32_t mi_removals_find(const mi_removals *removals, uint64_t since) {
     uint32_t low = removals->first;
     uint32_t high = removals->entries.count;

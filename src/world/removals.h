@@ -27,6 +27,8 @@ typedef struct mi_removals {
 void mi_removals_add(mi_removals *removals, mi_heap *heap, mica_entity entity, uint64_t version);
 // Drops the entries up to a version.
 void mi_removals_drop(mi_removals *removals, uint64_t version);
+// The first thing that is wrong, or NULL. O(entries).
+const char *mi_removals_validate(const mi_removals *removals);
 void mi_removals_free(mi_removals *removals, mi_heap *heap);
 
 // The place of the first entry later than a version; the count of entries if there is none.

@@ -108,6 +108,16 @@ static void destroy_trackers(mica_world *world, void *state) {
     mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, kept, sizeof(*kept), _Alignof(trackers));
 }
 
+static const char *validate_trackers(const mica_world *world, const void *state) {
+    const trackers *kept = state;
+    (void)world;
+    const char *fault = NULL;
+    for (uint32_t i = 0; i < kept->all.count && fault == NULL; i++) {
+        fault = mi_removals_validate(&kept->all.data[i]->removals);
+    }
+    return fault;
+}
+
 static trackers *open_trackers(mica_world *world) {
     trackers *kept = mi_world_extension(world, &extension_key);
     if (kept != NULL) {
@@ -117,7 +127,8 @@ static trackers *open_trackers(mica_world *world) {
     if (kept != NULL && !mi_world_add_extension(world, &(mi_extension){.key = &extension_key,
                                                                        .state = kept,
                                                                        .stop = stop_trackers,
-                                                                       .destroy = destroy_trackers})) {
+                                                                       .destroy = destroy_trackers,
+                                                                       .validate = validate_trackers})) {
         mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, kept, sizeof(*kept), _Alignof(trackers));
         return NULL;
     }

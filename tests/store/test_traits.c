@@ -121,12 +121,13 @@ static void relations_live_in_tables_whatever_the_default(void **state) {
 static void flags_stand_in_the_info(void **state) {
     const fixture *f = *state;
     mica_type plain = type_with("Plain", 4, (mica_traits){0});
-    mica_type flagged = type_with("Flagged", 4, (mica_traits){.always_dirty = true, .toggle = true});
+    mica_type flagged =
+        type_with("Flagged", 4, (mica_traits){.always_dirty = true, .toggle = true, .track_rows = true});
     mica_type tag = type_with("Tag", 0, (mica_traits){.toggle = true});
     const mica_component_info *info = mica_schema_info(f->schema, mica_schema_register(f->schema, &plain));
-    assert_true(!info->always_dirty && !info->toggle && !info->stable);
+    assert_true(!info->always_dirty && !info->toggle && !info->stable && !info->track_rows);
     info = mica_schema_info(f->schema, mica_schema_register(f->schema, &flagged));
-    assert_true(info->always_dirty && info->toggle && !info->stable);
+    assert_true(info->always_dirty && info->toggle && !info->stable && info->track_rows);
     info = mica_schema_info(f->schema, mica_schema_register(f->schema, &tag));
     assert_true(!info->always_dirty && info->toggle);
 }
@@ -219,6 +220,7 @@ static void what_contradicts_is_refused_with_its_reason(void **state) {
         {0, {.storage = MICA_TABLE, .layout = MICA_LANES}, "is a tag and has no values for the trait layout"},
         {0, {.storage = MICA_POOL, .page_size = 64}, "is a tag and has no values for the trait page_size"},
         {0, {.always_dirty = true}, "is a tag and has no values for the trait always_dirty"},
+        {0, {.track_rows = true}, "is a tag and has no values for the trait track_rows"},
         {4, {.storage = MICA_POOL, .layout = MICA_LANES}, "lives in a pool: the layout MICA_LANES is for tables"},
         {4,
          {.storage = MICA_TABLE, .layout = MICA_LANES, .hooks = {.construct = construct}},
@@ -270,6 +272,7 @@ static void descriptors_of_one_name_agree_in_every_trait(void **state) {
         {{.storage = MICA_POOL, .layout = MICA_PAGED}, {.storage = MICA_POOL, .page_size = 512}, "page_size"},
         {{.storage = MICA_TABLE}, {.storage = MICA_TABLE, .always_dirty = true}, "always_dirty"},
         {{.storage = MICA_TABLE}, {.storage = MICA_TABLE, .toggle = true}, "toggle"},
+        {{.storage = MICA_TABLE}, {.storage = MICA_TABLE, .track_rows = true}, "track_rows"},
     };
     char names[2 * sizeof(cases) / sizeof(cases[0])][24];
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
