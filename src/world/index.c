@@ -73,13 +73,17 @@ static size_t page_size(const mica_index *index) {
     return PAGE_RECORDS * record_size(index);
 }
 
+// The record of an entity that is or was in the index.
+static index_record *record_at(const mica_index *index, uint32_t entity_index) {
+    uint8_t *page = index->pages.data[entity_index / PAGE_RECORDS];
+    return (void *)(page + entity_index % PAGE_RECORDS * record_size(index));
+}
+
 // NULL: there is none, so the entity is not in the index.
 static index_record *find_record(const mica_index *index, uint32_t entity_index) {
     const uint32_t page = entity_index / PAGE_RECORDS;
-    if (page >= index->pages.count || index->pages.data[page] == NULL) {
-        return NULL;
-    }
-    return (void *)((uint8_t *)index->pages.data[page] + entity_index % PAGE_RECORDS * record_size(index));
+    const bool is_there = page < index->pages.count && index->pages.data[page] != NULL;
+    return is_there ? record_at(index, entity_index) : NULL;
 }
 
 static index_record *make_record(mica_index *index, uint32_t entity_index) {
@@ -116,7 +120,7 @@ typedef struct key_search {
 
 static bool has_key(const void *context, uint32_t entity_index) {
     const key_search *search = context;
-    return is_same_key(search->index, find_record(search->index, entity_index)->words, search->words);
+    return is_same_key(search->index, record_at(search->index, entity_index)->words, search->words);
 }
 
 // The first entity of a chain by its key; MI_MAP_NONE: there is none.
@@ -127,7 +131,7 @@ static uint32_t find_chain(const mica_index *index, const uint64_t *words) {
 
 static int compare_rest(const void *context, uint32_t entity_index, const void *rest) {
     const mica_index *index = context;
-    const uint64_t *own = find_record(index, entity_index)->words + 1;
+    const uint64_t *own = record_at(index, entity_index)->words + 1;
     const uint64_t *other = rest;
     for (uint32_t i = 0; i + 1 < index->key.word_count; i++) {
         if (own[i] != other[i]) {
@@ -159,11 +163,11 @@ static bool link_record(mica_index *index, uint32_t entity_index, index_record *
         return true;
     }
     // Behind the first one, so that the map stays as it is.
-    index_record *front = find_record(index, first);
+    index_record *front = record_at(index, first);
     record->previous = first;
     record->next = front->next;
     if (record->next != 0) {
-        find_record(index, record->next)->previous = entity_index;
+        record_at(index, record->next)->previous = entity_index;
     }
     front->next = entity_index;
     return true;
@@ -176,10 +180,10 @@ static void unlink_record(mica_index *index, uint32_t entity_index, index_record
         return;
     }
     if (record->next != 0) {
-        find_record(index, record->next)->previous = record->previous;
+        record_at(index, record->next)->previous = record->previous;
     }
     if (record->previous != 0) {
-        find_record(index, record->previous)->next = record->next;
+        record_at(index, record->previous)->next = record->next;
         return;
     }
     const uint64_t hash = hash_key(index, record->words);
@@ -258,7 +262,7 @@ static const void *stored_value(const mica_index *index, uint32_t entity_index) 
 static void settle_noted(mica_index *index) {
     for (uint32_t i = 0; i < index->noted.count; i++) { // an index that is emptied has nothing noted
         const uint32_t entity_index = index->noted.data[i];
-        index_record *record = find_record(index, entity_index);
+        index_record *record = record_at(index, entity_index);
         record->flags &= ~(uint32_t)RECORD_NOTED;
         if ((record->flags & RECORD_IN) != 0) {
             put_entity(index, mica_entity_make(entity_index, record->generation), stored_value(index, entity_index));
@@ -644,7 +648,7 @@ static void sort_entities(mica_entity *entities, uint32_t count) {
 static uint32_t list_chain(const mica_index *index, uint32_t first, mica_entity *entities, uint32_t capacity) {
     uint32_t count = 0;
     for (uint32_t at = first; at != 0; count++) {
-        const index_record *record = find_record(index, at);
+        const index_record *record = record_at(index, at);
         const mica_entity entity = mica_entity_make(at, record->generation);
         if (count < capacity) {
             entities[count] = entity;
