@@ -73,10 +73,23 @@ static void explain_change(const mi_filter *filter, mica_entity entity, const mi
                 filter->since);
 }
 
+static void explain_removal(const mica_query *query, mica_entity entity, uint64_t since, mi_text_out *out) {
+    const bool was_removed = mi_removals_has(&query->removed->removals, entity, since);
+    mi_text_add(out, "  removed %s: %s since version %" PRIu64 "\n", component_name(query, query->removed->component),
+                was_removed ? "holds: it was removed" : "fails: it was not removed", since);
+}
+
 static void explain_entity(const mica_query *query, mica_entity entity, mi_text_out *out) {
     const mi_store *store = &query->world->store;
     const uint32_t index = mica_entity_index(entity);
     uint32_t location = 0;
+    if (query->removed_alone) { // whether it is alive is not asked
+        const uint64_t since = query->world->running_since;
+        const bool matches = mi_removals_has(&query->removed->removals, entity, since);
+        mi_text_add(out, "%s (%s)\n", matches ? "matches" : "does not match", query->text);
+        explain_removal(query, entity, since, out);
+        return;
+    }
     if (!mi_slots_resolve(&store->slots, entity, &location)) {
         mi_text_add(out, "does not match: the entity is not alive\n");
         return;
@@ -95,9 +108,7 @@ static void explain_entity(const mica_query *query, mica_entity entity, mi_text_
             }
         }
         if ((term->asks & MI_ASKS_REMOVED) != 0) {
-            const bool was_removed = mi_removals_has(&query->removed->removals, entity, filter.since);
-            mi_text_add(out, "  removed %s: %s since version %" PRIu64 "\n", component_name(query, term->component),
-                        was_removed ? "holds: it was removed" : "fails: it was not removed", filter.since);
+            explain_removal(query, entity, filter.since, out);
         }
     }
     if (mi_marks_has(&store->killed, index)) {

@@ -542,6 +542,11 @@ static void explaining_says_by_which_versions(mica_world *world) {
     assert_non_null(strstr(text, "matches ("));
     assert_null(strstr(text, "does not match"));
     assert_non_null(strstr(text, "added Sign: holds: it was added at version"));
+    mica_destroy(world, fifth);
+    assert_true(mica_query_explain(REMOVED(world, Other), fifth, text, sizeof(text)) > 0);
+    assert_non_null(strstr(text, "matches ([removed] Other)"));
+    assert_null(strstr(text, "does not match"));
+    assert_non_null(strstr(text, "removed Other: holds: it was removed since version 0"));
     assert_true(mica_query_explain(REMOVED(world, Other), MICA_NULL, text, sizeof(text)) > 0);
     assert_non_null(strstr(text, "driven by the removals of Other"));
 }
