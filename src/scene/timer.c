@@ -27,8 +27,9 @@ static void run_lifetimes(mica_run *run) {
             if (lifetimes[i].left_seconds > 0) {
                 continue;
             }
-            const mica_result result = lifetimes[i].takes_subtree ? mica_destroy_subtree(commands, it.entities[i])
-                                                                  : mica_destroy(commands, it.entities[i]);
+            const mica_result result = lifetimes[i].takes_subtree
+                                           ? mica_commands_destroy_subtree(commands, it.entities[i])
+                                           : mica_commands_destroy_entity(commands, it.entities[i]);
             if (result != MICA_OK) {
                 mica_run_fail(run, result, mica_last_error());
                 return;
