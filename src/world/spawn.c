@@ -534,10 +534,12 @@ static bool open_pool(const spawn_batch *batch, mi_pool *pool) {
     return true;
 }
 
-// Finds the handles that the entities will have, and opens all pools for them.
+// Finds the handles that the entities will have, where they are needed, and opens all pools for them.
 static bool open_elements(spawn_batch *batch, const char *call) {
     mica_world *world = batch->world;
-    if (world->elements.count == 0 || batch->count == 0) {
+    // Entities without a row are told of by what is kept here.
+    const bool is_told = world->signals.is_watched && batch->table == mi_store_root(&world->store);
+    if ((world->elements.count == 0 && !is_told) || batch->count == 0) {
         return true;
     }
     const size_t size = (size_t)batch->count * sizeof(mica_entity);

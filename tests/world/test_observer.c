@@ -113,6 +113,16 @@ static void of_many_each_is_told_of_by_itself(void **state) {
     assert_told(f, "created f, created d");
 }
 
+static void many_that_nobody_asked_the_handles_of_are_told_of(void **state) {
+    fixture *f = *state;
+    listen(f, MICA_CREATED, NULL);
+    listen(f, MICA_ADDED, mica_type_of(Speed));
+    assert_int_equal(mica_entity_spawn_many(f->world, NULL, 0, 2, NULL), MICA_OK);
+    assert_told(f, "created a, created b");
+    assert_int_equal(mica_spawn_many(f->world, 2, NULL, mica_tag(Speed)), MICA_OK);
+    assert_told(f, "created c, added c.Speed, created d, added d.Speed");
+}
+
 static void fill_healths(void *user, const mica_spawn_span *span) {
     const fixture *f = user;
     assert_string_equal(f->told, ""); // nothing is told of what is half made
@@ -900,6 +910,7 @@ int main(void) {
         CASE(what_is_required_comes_along_and_what_was_there_is_not_told_of),
         CASE(a_clone_is_told_of_like_a_spawn_with_values),
         CASE(of_many_each_is_told_of_by_itself),
+        CASE(many_that_nobody_asked_the_handles_of_are_told_of),
         CASE(what_is_filled_in_is_told_of_when_it_is_there),
         CASE(a_value_that_is_filled_in_is_there_when_it_is_told_of),
         cmocka_unit_test(what_goes_can_be_read_whatever_made_it_go),
