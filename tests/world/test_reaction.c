@@ -419,6 +419,21 @@ static void a_world_that_ends_tells_all_and_drops_what_is_recorded(void **state)
     assert_int_equal(f->call_count, 4 + 2 + 4 + 4);
 }
 
+static void a_world_that_ends_in_a_walk_tells_all(void **state) {
+    fixture *f = *state;
+    for (int32_t i = 0; i < 3; i++) {
+        mica_spawn(f->world, mica_value_of(Health, {i}));
+    }
+    listen_then(f, MICA_REMOVED, mica_type_of(Health), record_everything);
+    mica_iter it = mica_query_begin(mica_query_of(f->world, mica_write(Health)));
+    assert_true(mica_iter_next(&it));
+    mica_write_of(it, Health)[0].now = 8;
+    mica_destroy(mica_iter_commands(it), it.entities[0]);
+    end_world(f);
+    assert_int_equal(f->call_count, 3);
+    assert_non_null(strstr(f->told, "=8"));
+}
+
 static void clearing_drops_nobodys_reaction(void **state) {
     fixture *f = *state;
     make_entities(f, 3);
@@ -648,6 +663,7 @@ int main(void) {
         CASE(an_entity_that_loses_something_may_be_changed_for_it),
         CASE(a_type_nobody_has_seen_may_come_up_while_an_entity_goes),
         CASE(a_world_that_ends_tells_all_and_drops_what_is_recorded),
+        CASE(a_world_that_ends_in_a_walk_tells_all),
         CASE(clearing_drops_nobodys_reaction),
         CASE(reactions_in_a_system_wait_for_the_barrier),
         CASE(a_barrier_ends_with_the_reactions_to_it),
