@@ -1,9 +1,9 @@
 // Lifetimes and timers: seconds that are counted down, and what happens when none are left.
 //
-// Both systems visit every entity with their component once a tick and change nothing else but through commands, so the
-// outcome depends on values and the lengths of ticks alone. Invariants: after its system has run, a timer that repeats
-// has more than 0 and at most a period left, one that does not and has fired has infinity left; a lifetime whose time
-// is up stays up until its entity is gone, so that a tick that failed may be run again.
+// Both systems visit every entity with their component once a tick and do nothing else but record commands or send
+// events, so the outcome depends on values and the lengths of ticks alone. Invariants: after its system has run, a
+// timer that repeats has more than 0 and at most a period left, one that does not and has fired has infinity left; a
+// lifetime whose time is up stays up until its entity is gone, so that a tick that failed may be run again.
 #include <mica/timer.h>
 
 #include <math.h>
