@@ -27,6 +27,16 @@ static inline bool mi_bits_contain(const uint64_t *whole, uint32_t whole_count, 
     }
     return true;
 }
+// Whether one of `among` is a member of one of the two alone.
+static inline bool mi_bits_differ(const uint64_t *a, uint32_t a_count, const uint64_t *b, uint32_t b_count,
+                                  const uint64_t *among, uint32_t among_count) {
+    for (uint32_t i = 0; i < among_count; i++) {
+        if ((((i < a_count ? a[i] : 0) ^ (i < b_count ? b[i] : 0)) & among[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
 // Whether the two have a member in common.
 static inline bool mi_bits_meet(const uint64_t *a, uint32_t a_count, const uint64_t *b, uint32_t b_count) {
     const uint32_t count = a_count < b_count ? a_count : b_count;

@@ -315,12 +315,24 @@ mi_notice mi_world_notice(const mica_world *world, mica_entity entity, const mi_
                        .change_count = count};
 }
 
-// As mi_world_change where somebody may have to be told.
+// As mi_world_change where somebody may have to be told: who hears nothing of this change is left aside here.
 MI_APART static mica_result change_and_tell(mica_world *world, mica_entity entity, mi_table *to,
                                             const mi_change *changes, uint32_t count, const char *call) {
+    const mi_signals *signals = &world->signals;
+    const mi_table *from =
+        mi_store_table_at(&world->store, mi_slots_location(&world->store.slots, mica_entity_index(entity)));
+    if (mi_signals_are_simple(signals) && (signals->kinds >> MICA_SET & 1) == 0 &&
+        !mi_bits_differ(from->bits, from->bit_words, to->bits, to->bit_words, signals->structure_bits,
+                        signals->word_count)) {
+        return mi_world_change_quietly(world, entity, to, changes, count, NULL, call);
+    }
     const mi_notice notice = mi_world_notice(world, entity, to, changes, count);
-    const mica_result result = mi_world_change_quietly(world, entity, to, changes, count, &notice, call);
-    if (result == MICA_OK) {
+    const mi_told told = mi_world_told(world, &notice);
+    const mica_result result =
+        mi_world_change_quietly(world, entity, to, changes, count, told.before ? &notice : NULL, call);
+    if (MICA_LIKELY(told.component != 0 && result == MICA_OK)) {
+        mi_tell_component(world, MICA_ADDED, entity, told.component, told.component);
+    } else if (told.after && result == MICA_OK) {
         mi_tell_after(world, &notice);
     }
     return result;
@@ -379,7 +391,7 @@ mica_entity mi_world_make(mica_world *world, mi_table *table, const mi_change *c
 // Takes an entity's links, marks, elements and row away.
 static void strip(mica_world *world, mica_entity entity) {
     mi_store *store = &world->store;
-    if (mi_world_tells(world, entity)) {
+    if (mi_world_tells(world, entity) && mi_signals_hear_end(&world->signals)) {
         const mi_notice notice = mi_world_notice(world, entity, NULL, NULL, 0);
         mi_tell_before(world, &notice);
     }

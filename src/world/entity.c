@@ -267,7 +267,16 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
         return mi_world_fail_store(world, call);
     }
     const mi_change change = {.component = type->info.id, .value = value};
-    return mi_world_change(world, target->entity, to, &change, value == NULL ? 0 : 1, call);
+    const uint32_t count = value == NULL ? 0 : 1;
+    if (MICA_UNLIKELY(world->signals.is_watched) && mi_signals_are_simple(&world->signals) &&
+        to->component_count == from->component_count + 1) {
+        const mica_result result = mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
+        if (result == MICA_OK) {
+            mi_tell_put(world, target->entity, type->info.id, value != NULL);
+        }
+        return result;
+    }
+    return mi_world_change(world, target->entity, to, &change, count, call);
 }
 
 // As mica_entity_add, where no pool of the component is known.
@@ -297,10 +306,13 @@ MI_APART static mica_result add_slowly(mica_world *world, mi_pool *pool, mica_en
     return result;
 }
 
-// Tells of an element that was put in simply; no query is waited for.
-MI_APART static mica_result tell_added(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
-                                       const char *call) {
-    mi_tell_after_element(world, entity, &(mi_element){.pool = pool, .change = MI_ELEMENT_ADD, .value = value});
+// As add_to_pool where somebody may have to be told.
+MI_APART static mica_result add_and_tell(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                                         const char *call) {
+    if (!mi_signals_are_simple(&world->signals) || !mi_store_put_simply(&world->store, pool, entity, value)) {
+        return add_slowly(world, pool, entity, value, call);
+    }
+    mi_tell_put(world, entity, pool->type->info.id, value != NULL);
     mi_world_finish(world, call);
     return MICA_OK;
 }
@@ -308,10 +320,11 @@ MI_APART static mica_result tell_added(mica_world *world, mi_pool *pool, mica_en
 // As mica_entity_add, for a component whose pool is known.
 MI_APART static mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
                                         const char *call) {
-    if (MICA_UNLIKELY(world->signals.queries.count > 0) || !mi_store_put_simply(&world->store, pool, entity, value)) {
-        return add_slowly(world, pool, entity, value, call);
+    if (MICA_UNLIKELY(world->signals.is_watched)) {
+        return add_and_tell(world, pool, entity, value, call);
     }
-    return MICA_UNLIKELY(world->signals.is_watched) ? tell_added(world, pool, entity, value, call) : MICA_OK;
+    return mi_store_put_simply(&world->store, pool, entity, value) ? MICA_OK
+                                                                   : add_slowly(world, pool, entity, value, call);
 }
 
 MI_APART static mica_result add_to_no_pool(mica_world *world, mica_entity entity, mica_component component,
@@ -333,24 +346,32 @@ mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_componen
 }
 
 // Replaces a value that is there, which is no structural change.
+MI_APART static mica_result tell_replaced(mica_world *world, mica_entity entity, mica_component component,
+                                          const char *call) {
+    mi_world_tell_set(world, entity, component);
+    mi_world_finish(world, call);
+    return MICA_OK;
+}
+
 static mica_result replace_value(mica_world *world, const verb_target *target, const void *value, void *place,
                                  uint64_t *version, const char *call) {
+    const mi_type *type = target->type;
     if (!is_settled(world)) {
-        mi_world_settle(world, target->entity, target->type->info.id);
+        mi_world_settle(world, target->entity, type->info.id);
     }
-    const mica_component component = target->type->info.id;
     if (MICA_UNLIKELY(world->signals.frame != NULL)) {
-        const mica_result result = mi_tell_check_depth(world, MICA_SET, component, call);
+        const mica_result result = mi_tell_check_depth(world, MICA_SET, type->info.id, call);
         if (result != MICA_OK) {
             return result;
         }
     }
-    if (!mi_world_replace_value(world, target->type, place, value, false)) {
+    if (!mi_world_replace_value(world, type, place, value, false)) {
         return mi_world_fail_hook(world, call);
     }
     stamp(version, world->store.version);
-    mi_world_tell_set(world, target->entity, component);
-    return MICA_OK;
+    return MICA_UNLIKELY(mi_signals_hear_set(&world->signals, type->info.id))
+               ? tell_replaced(world, target->entity, type->info.id, call)
+               : MICA_OK;
 }
 
 static mica_result set_element(mica_world *world, const verb_target *target, const void *value, const char *call) {
@@ -365,11 +386,11 @@ static mica_result set_element(mica_world *world, const verb_target *target, con
         return result;
     }
     pool = mi_world_pool(world, target->type, call);
-    return pool == NULL ? mica_last_result() : add_element(world, pool, target->entity, value, call);
+    return pool == NULL ? mica_last_result() : add_slowly(world, pool, target->entity, value, call);
 }
 
-static mica_result set_value(mica_world *world, mica_entity entity, mica_component component, const void *value,
-                             const char *call) {
+mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    static const char call[] = "mica_entity_set";
     verb_target target = {0};
     mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
@@ -389,13 +410,8 @@ static mica_result set_value(mica_world *world, mica_entity entity, mica_compone
         return replace_value(world, &target, value, place, version, call);
     }
     result = mi_world_check_structure(world, call);
-    return result == MICA_OK ? add_component(world, &target, value, call) : result;
-}
-
-mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
-    static const char call[] = "mica_entity_set";
-    const mica_result result = set_value(world, entity, component, value, call);
-    if (world != NULL) {
+    if (result == MICA_OK) {
+        result = add_component(world, &target, value, call);
         mi_world_finish(world, call);
     }
     return result;
@@ -416,8 +432,20 @@ static mica_result remove_from_table(mica_world *world, mica_entity entity, mica
     if (MICA_UNLIKELY(target.type->info.hooks.attach != NULL)) {
         return mi_world_relation(world, component)->unlink(world, entity, 0, call);
     }
-    mi_table *to = mi_store_table_without(&world->store, from, component);
-    return to == NULL ? mi_world_fail_store(world, call) : mi_world_change(world, entity, to, NULL, 0, call);
+    mi_store *store = &world->store;
+    mi_table *to = mi_store_table_without(store, from, component);
+    if (to == NULL) {
+        return mi_world_fail_store(world, call);
+    }
+    if (MICA_UNLIKELY(world->signals.is_watched) && mi_signals_are_simple(&world->signals)) {
+        // With the row open nothing can fail any more: nothing is made.
+        if (to != mi_store_root(store) && !mi_store_open_row(store, to)) {
+            return mi_world_fail_store(world, call);
+        }
+        mi_tell_take(world, entity, component);
+        return mi_world_change_quietly(world, entity, to, NULL, 0, NULL, call);
+    }
+    return mi_world_change(world, entity, to, NULL, 0, call);
 }
 
 // Removes a component that lives in `pool` and is no plain value.
@@ -431,10 +459,24 @@ MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mic
     return mi_world_resolve(world, entity, &location, call);
 }
 
+// As remove_from_pool where somebody may have to be told.
+MI_APART static mica_result remove_and_tell(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
+    if (!mi_signals_are_simple(&world->signals) || !mi_pool_has(pool, entity)) {
+        return remove_element(world, pool, entity, call);
+    }
+    mi_tell_take(world, entity, pool->type->info.id);
+    if (!mi_store_take_simply(&world->store, pool, entity)) {
+        mi_store_remove_element(&world->store, pool, entity);
+    }
+    mi_world_finish(world, call);
+    return MICA_OK;
+}
+
 MI_APART static mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    return !world->signals.is_watched && mi_store_take_simply(&world->store, pool, entity)
-               ? MICA_OK
-               : remove_element(world, pool, entity, call);
+    if (MICA_UNLIKELY(world->signals.is_watched)) {
+        return remove_and_tell(world, pool, entity, call);
+    }
+    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
 }
 
 MI_APART static mica_result remove_from_no_pool(mica_world *world, mica_entity entity, mica_component component,

@@ -245,7 +245,7 @@ mica_commands *mica_iter_commands_of(mica_iter *iter) {
     }
     mica_world *world = iter->query->world;
     if (MICA_UNLIKELY(world->signals.frame != NULL)) {
-        return world->signals.frame->signal->commands; // the observer that walks is not done when its walk ends
+        return world->signals.frame->commands; // the observer that walks is not done when its walk ends
     }
     if (world->walk_commands == NULL) {
         world->walk_commands = mi_commands_create(world, true);

@@ -11,57 +11,67 @@
 #include "store/visibility.h"
 #include "world/query.h"
 
-// One component
-
-const void *mi_value_told(const mica_world *world, mica_entity entity, mica_component component) {
-    const mi_store *store = &world->store;
-    const mi_pool *pool = mi_store_find_pool(store, component);
-    if (pool != NULL) {
-        return pool->size == 0 ? NULL : mi_pool_value(pool, mi_pool_find(pool, entity));
-    }
-    const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
-    const mi_table *table = mi_store_table_at(store, location);
-    return table->offset_of[component] == MI_OFFSET_TAG
-               ? NULL
-               : mi_store_value(store, table, location, component, table->last_byte_of[component] + 1u);
-}
-
-// Tells the observers of `watched`: the component, or 0.
-static void tell_component(mica_world *world, uint32_t kind, mica_entity entity, mica_component component,
-                           mica_component watched) {
-    mi_signals *signals = &world->signals;
-    mica_signal signal = mi_signal_make(world, kind, entity);
-    signal.component = component;
-    signal.value = mi_value_told(world, entity, component);
-    mi_tell(world, &signals->watches.data[watched]->channels[kind], &signal);
-}
-
 static void tell_entity(mica_world *world, uint32_t kind, mica_entity entity) {
     mi_signals *signals = &world->signals;
-    if (mi_bit_get(signals->bits[kind], signals->word_count, 0)) {
-        mica_signal signal = mi_signal_make(world, kind, entity);
-        mi_tell(world, &signals->watches.data[0]->channels[kind], &signal);
+    if (mi_signals_hear(signals, kind, 0)) {
+        mi_tell_of(world, &signals->watches.data[0]->channels[kind], kind, entity, 0, NULL);
+    }
+}
+
+// Tells the observers of all components, then those of this one.
+static void tell_one(mica_world *world, uint32_t kind, mica_entity entity, mica_component component) {
+    const mi_signals *signals = &world->signals;
+    if (MICA_UNLIKELY(signals->watches_all) && mi_signals_hear(signals, kind, 0)) {
+        mi_tell_component(world, kind, entity, component, 0);
+    }
+    if (mi_signals_hear(signals, kind, component)) {
+        mi_tell_component(world, kind, entity, component, component);
     }
 }
 
 void mi_tell_set(mica_world *world, mica_entity entity, mica_component component) {
-    const mi_signals *signals = &world->signals;
-    if (mi_bit_get(signals->bits[MICA_SET], signals->word_count, 0)) {
-        tell_component(world, MICA_SET, entity, component, 0);
-    }
-    if (mi_bit_get(signals->bits[MICA_SET], signals->word_count, component)) {
-        tell_component(world, MICA_SET, entity, component, component);
-    }
+    tell_one(world, MICA_SET, entity, component);
 }
 
 void mi_tell_resource(mica_world *world, mica_signal_kind kind, mica_component component, const void *value) {
     mi_signals *signals = &world->signals;
-    if (mi_bit_get(signals->bits[kind], signals->word_count, component)) {
-        mica_signal signal = mi_signal_make(world, kind, MICA_NULL);
-        signal.component = component;
-        signal.value = value;
-        mi_tell(world, &signals->watches.data[component]->channels[kind], &signal);
+    if (mi_signals_hear(signals, kind, component)) {
+        mi_tell_of(world, &signals->watches.data[component]->channels[kind], kind, MICA_NULL, component, value);
     }
+}
+
+mi_told mi_world_told(const mica_world *world, const mi_notice *notice) {
+    const mi_signals *signals = &world->signals;
+    const mi_table *from = notice->from;
+    const mi_table *to = notice->to;
+    mi_told told = {.before = false};
+    bool is_set = false;
+    for (uint32_t i = 0; i < notice->change_count; i++) {
+        is_set |= mi_signals_hear(signals, MICA_SET, notice->changes[i].component);
+    }
+    is_set |= mi_signals_hear(signals, MICA_SET, 0);
+    uint64_t changed = 0;
+    uint64_t added = 0;
+    uint32_t added_word = 0;
+    uint64_t removed = 0;
+    bool is_single = !is_set && signals->queries.count == 0 && !signals->watches_all;
+    for (uint32_t i = 0; i < signals->word_count; i++) {
+        const uint64_t before = i < from->bit_words ? from->bits[i] : 0;
+        const uint64_t after = i < to->bit_words ? to->bits[i] : 0;
+        const uint64_t told_added = after & ~before & signals->bits[MICA_ADDED][i];
+        changed |= (before ^ after) & signals->structure_bits[i];
+        removed |= before & ~after & signals->bits[MICA_REMOVED][i];
+        is_single &= told_added == 0 || (added == 0 && (told_added & (told_added - 1)) == 0);
+        added_word = told_added != 0 ? i : added_word;
+        added |= told_added;
+    }
+    if (is_single && added != 0) {
+        told.component = (mica_component)(added_word * 64 + (uint32_t)__builtin_ctzll(added));
+    }
+    const bool is_wide = signals->queries.count > 0 || signals->watches_all;
+    told.before = removed != 0 || (is_wide && (changed != 0 || signals->watches_all));
+    told.after = is_set || added != 0 || told.before;
+    return told;
 }
 
 // The components that a signal of one kind is about
@@ -77,8 +87,8 @@ typedef struct component_search {
 static void find(const component_search *search, mica_component component) {
     mi_signals *signals = &search->world->signals;
     if (search->tells_all) {
-        tell_component(search->world, search->kind, search->notice->entity, component, 0);
-    } else if (mi_bit_get(signals->bits[search->kind], signals->word_count, component)) {
+        mi_tell_component(search->world, search->kind, search->notice->entity, component, 0);
+    } else if (mi_signals_hear(signals, search->kind, component)) {
         MI_ASSERT(signals->listed.count < signals->listed.capacity);
         signals->listed.data[signals->listed.count++] = component;
     }
@@ -210,8 +220,11 @@ static void sort_listed(const mica_world *world) {
 // Tells of all components that a signal of this kind is about.
 static void tell_components(mica_world *world, const mi_notice *notice, uint32_t kind) {
     mi_signals *signals = &world->signals;
+    if ((signals->kinds >> kind & 1) == 0) {
+        return;
+    }
     component_search search = {.world = world, .notice = notice, .kind = kind};
-    if (MICA_UNLIKELY(signals->watches_all && mi_bit_get(signals->bits[kind], signals->word_count, 0))) {
+    if (MICA_UNLIKELY(signals->watches_all && mi_signals_hear(signals, kind, 0))) {
         search.tells_all = true;
         find_kind(&search);
         search.tells_all = false;
@@ -220,7 +233,7 @@ static void tell_components(mica_world *world, const mi_notice *notice, uint32_t
     find_kind(&search);
     sort_listed(world);
     for (uint32_t i = 0; i < signals->listed.count; i++) {
-        tell_component(world, kind, notice->entity, signals->listed.data[i], signals->listed.data[i]);
+        mi_tell_component(world, kind, notice->entity, signals->listed.data[i], signals->listed.data[i]);
     }
 }
 
@@ -320,8 +333,7 @@ static bool concerns(const mi_notice *notice, const mica_query *query) {
 static void tell_query(mica_world *world, mi_query_watch *watch, uint32_t kind, mica_entity entity) {
     mi_channel *channel = kind == MICA_ENTERED ? &watch->entered : &watch->left;
     if (channel->observers.count > 0) {
-        mica_signal signal = mi_signal_make(world, kind, entity);
-        mi_tell(world, channel, &signal);
+        mi_tell_of(world, channel, kind, entity, 0, NULL);
     }
 }
 
@@ -445,10 +457,9 @@ void mi_tell_before_marking(mica_world *world, const mi_marking *marking) {
 
 void mi_tell_after_marking(mica_world *world, const mi_marking *marking) {
     mi_signals *signals = &world->signals;
-    if (mi_bit_get(signals->bits[MI_SIGNAL_MARKED], signals->word_count, 0)) {
-        mica_signal signal = mi_signal_make(world, MI_SIGNAL_MARKED, marking->entity);
-        signal.component = marking->component;
-        mi_tell(world, &signals->watches.data[0]->channels[MI_SIGNAL_MARKED], &signal);
+    if (mi_signals_hear(signals, MI_SIGNAL_MARKED, 0)) {
+        mi_tell_of(world, &signals->watches.data[0]->channels[MI_SIGNAL_MARKED], MI_SIGNAL_MARKED, marking->entity,
+                   marking->component, NULL);
     }
     tell_queries(world, MICA_ENTERED, marking->entity);
 }

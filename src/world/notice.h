@@ -1,10 +1,12 @@
 // Notices: what an operation does to one entity, and telling those who want to know.
 //
 // An operation tells in two steps. `mi_tell_before` comes when nothing can fail any more and nothing has been changed
-// yet, so that what is about to go can be read; `mi_tell_after` when all is done. Both cost nothing but mi_world_tells
-// while nobody is connected.
+// yet, so that what is about to go can be read; `mi_tell_after` when all is done. While nobody is connected both cost
+// what mi_world_tells does. Where one component comes or goes by itself, and nobody waits for a query, mi_tell_put and
+// mi_tell_take do without a notice.
 #pragma once
 
+#include "base/bitset.h"
 #include "world/world.h"
 
 typedef struct mi_notice {
@@ -17,19 +19,11 @@ typedef struct mi_notice {
     uint32_t element_count;
     const mica_component *renewed; // components that are enabled by the operation; see mi_edit
     uint32_t renewed_count;
-    const mi_element *elements; // of an entity that is made and of which all is given: may be NULL, its mask says all
+    const mi_element *elements; // NULL, of an entity that is made: all pools that its mask names
     const mica_value *given;
     uint32_t given_count;
     bool all_given;
 } mi_notice;
-
-// Whether anybody might have to be told of changes of an entity.
-static inline bool mi_world_tells(const mica_world *world, mica_entity entity) {
-    return MICA_UNLIKELY(world->signals.is_watched) && !mica_entity_equal(entity, world->signals.silent);
-}
-
-void mi_tell_before(mica_world *world, const mi_notice *notice);
-void mi_tell_after(mica_world *world, const mi_notice *notice);
 
 // What changing a living entity's table is. `to` NULL: it is destroyed.
 mi_notice mi_world_notice(const mica_world *world, mica_entity entity, const mi_table *to, const mi_change *changes,
@@ -42,6 +36,76 @@ mica_result mi_world_change_quietly(mica_world *world, mica_entity entity, mi_ta
 mica_entity mi_world_make_quietly(mica_world *world, mi_table *table, const mi_change *changes, uint32_t count,
                                   const char *call);
 
+// Who hears what
+
+// Whether anybody might have to be told of changes of an entity.
+static inline bool mi_world_tells(const mica_world *world, mica_entity entity) {
+    return MICA_UNLIKELY(world->signals.is_watched) && !mica_entity_equal(entity, world->signals.silent);
+}
+static inline bool mi_signals_hear(const mi_signals *signals, uint32_t kind, mica_component component) {
+    return mi_bit_get(signals->bits[kind], signals->word_count, component);
+}
+// Whether anybody is told when a component is given a value.
+static inline bool mi_signals_hear_set(const mi_signals *signals, mica_component component) {
+    return MICA_UNLIKELY(signals->is_watched) &&
+           (signals->watches_all || mi_signals_hear(signals, MICA_SET, component));
+}
+// Whether anybody may be told of what is made in a table, and of what ends.
+static inline bool mi_signals_hear_made(const mi_signals *signals, const mi_table *table) {
+    return (signals->kinds & (1u << MICA_CREATED | 1u << MICA_ENTERED)) != 0 || signals->watches_all ||
+           mi_bits_meet(table->bits, table->bit_words, signals->bits[MICA_ADDED], signals->word_count) ||
+           mi_bits_meet(table->bits, table->bit_words, signals->bits[MICA_SET], signals->word_count);
+}
+static inline bool mi_signals_hear_end(const mi_signals *signals) {
+    return (signals->kinds & (1u << MICA_DESTROYED | 1u << MICA_REMOVED | 1u << MICA_LEFT)) != 0;
+}
+// Whether nobody waits for a query, or for all components: then one component that comes or goes by itself is told of
+// to its own observers alone.
+static inline bool mi_signals_are_simple(const mi_signals *signals) {
+    return signals->queries.count == 0 && !signals->watches_all;
+}
+
+// Broadcasts (signal.c)
+
+// Tells all observers of a channel; `user` and `observer` of the signal are filled in for each.
+void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal);
+// The same with a signal of these members.
+void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity, mica_component component,
+                const void *value);
+// Tells the observers of `watched` (the component, or 0: of all) of a component that the entity has.
+void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mica_component component,
+                       mica_component watched);
+// Tells one observer alone, by its number, of an entity or of its resource; nothing happens if it is gone, or has none.
+void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity);
+
+// Operations (notice.c)
+
+void mi_tell_before(mica_world *world, const mi_notice *notice);
+void mi_tell_after(mica_world *world, const mi_notice *notice);
+
+// What is to be told of a change of a table alone.
+typedef struct mi_told {
+    bool before;
+    bool after;
+    mica_component component; // not 0: all that is to be told after is that this one was added
+} mi_told;
+mi_told mi_world_told(const mica_world *world, const mi_notice *notice);
+
+// Tell that a component came by itself, with a value or without, or is about to go; mi_signals_are_simple.
+static inline void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, bool has_value) {
+    if (mi_signals_hear(&world->signals, MICA_ADDED, component)) {
+        mi_tell_component(world, MICA_ADDED, entity, component, component);
+    }
+    if (has_value && mi_signals_hear(&world->signals, MICA_SET, component)) {
+        mi_tell_component(world, MICA_SET, entity, component, component);
+    }
+}
+static inline void mi_tell_take(mica_world *world, mica_entity entity, mica_component component) {
+    if (mi_signals_hear(&world->signals, MICA_REMOVED, component)) {
+        mi_tell_component(world, MICA_REMOVED, entity, component, component);
+    }
+}
+
 // Tells that a component that the entity has was given another value.
 void mi_tell_set(mica_world *world, mica_entity entity, mica_component component);
 static inline void mi_world_tell_set(mica_world *world, mica_entity entity, mica_component component) {
@@ -49,11 +113,6 @@ static inline void mi_world_tell_set(mica_world *world, mica_entity entity, mica
         mi_tell_set(world, entity, component);
     }
 }
-
-// MICA_LIMIT, with the error set, if telling of a component or resource now would call observers deeper in each other
-// than is allowed. To be asked before what observers may do as well.
-mica_result mi_tell_check_depth(const mica_world *world, mica_signal_kind kind, mica_component component,
-                                const char *call);
 
 // Tells that a resource has got a value, or is about to go.
 void mi_tell_resource(mica_world *world, mica_signal_kind kind, mica_component component, const void *value);
@@ -99,26 +158,22 @@ static inline bool mi_world_tells_made(mica_world *world, mica_entity entity) {
 // Null: it was not made.
 void mi_world_release_made(mica_world *world, mica_entity entity, const mica_value *given, uint32_t given_count);
 
-// Broadcasts (signal.c)
-void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal);
-// Tells one observer alone, by its number, of an entity or of its resource; nothing happens if it is gone, or has none.
-void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity);
-// The value of a component that an entity has; NULL: a tag.
-const void *mi_value_told(const mica_world *world, mica_entity entity, mica_component component);
-// A signal about an entity without component and value.
-mica_signal mi_signal_make(mica_world *world, uint32_t kind, mica_entity entity);
-
 // Reactions (reaction.c)
 
 // Makes the buffers that observers and handlers of events record into, while there are none; false: out of memory.
 bool mi_signal_open_buffers(mica_world *world);
-// The buffer that observers record into now; NULL: nobody is connected.
-mica_commands *mi_signal_commands(mica_world *world);
+// The buffer that observers record into now; NULL: there is none yet.
+mica_commands *mi_signal_commands_apart(mica_world *world); // of a system or a walk
+static inline mica_commands *mi_signal_commands(mica_world *world) {
+    return MICA_LIKELY(world->running == NULL && world->walk_count == 0) ? world->signals.recorded
+                                                                         : mi_signal_commands_apart(world);
+}
 // Notes that an observer has recorded commands, from number `first` on, into a round's buffer.
 void mi_note_cause(mica_world *world, const mi_observer *observer, const mica_signal *signal, uint32_t first);
-// The links of a chain of observers that are being called within each other, and of what caused that, latest last, as
-// far as `capacity` goes.
-void mi_chain_write(const mica_world *world, uint32_t cause, char *text, size_t capacity);
+// MICA_LIMIT, with the error set, if telling of a component or resource now would call observers deeper in each other
+// than is allowed. To be asked before what observers may do as well.
+mica_result mi_tell_check_depth(const mica_world *world, mica_signal_kind kind, mica_component component,
+                                const char *call);
 // Applies what observers have recorded, unless structure is locked or that is under way.
 void mi_world_react(mica_world *world, const char *call);
 // To be called at the end of every verb that may tell.

@@ -32,14 +32,14 @@ static const char *const kind_texts[MI_SIGNAL_KIND_COUNT] = {
     [MI_SIGNAL_MARKED] = "marked",
 };
 
-mica_commands *mi_signal_commands(mica_world *world) {
-    if (MICA_UNLIKELY(world->signals.frame != NULL)) {
-        return world->signals.frame->signal->commands; // all that one call causes goes where that records
+mica_commands *mi_signal_commands_apart(mica_world *world) {
+    if (world->signals.frame != NULL) {
+        return world->signals.frame->commands; // all that one call causes goes where that records
     }
-    if (MICA_UNLIKELY(world->running != NULL && (world->running_locks || world->walk_count > 0))) {
+    if (world->running != NULL && (world->running_locks || world->walk_count > 0)) {
         return mica_run_commands(world->running);
     }
-    return MICA_UNLIKELY(world->walk_count > 0) ? world->walk_commands : world->signals.recorded;
+    return world->walk_count > 0 ? world->walk_commands : world->signals.recorded;
 }
 
 static uint32_t reaction_limit(const mica_world *world) {
@@ -103,12 +103,13 @@ static chain_link link_of(const mica_world *world, uint32_t observer_id, uint32_
                         .component = component == 0 ? "" : mi_schema_type(world->schema, component)->info.name};
 }
 
-void mi_chain_write(const mica_world *world, uint32_t cause, char *text, size_t capacity) {
+// Writes the chain of observers that are being called within each other, and of the causes before that, latest last.
+static void write_chain(const mica_world *world, uint32_t cause, char *text, size_t capacity) {
     const mi_signals *signals = &world->signals;
     chain_link links[CHAIN_LINK_MAX]; // the latest first
     uint32_t count = 0;
     for (const mi_call_frame *frame = signals->frame; frame != NULL && count < CHAIN_LINK_MAX; frame = frame->outer) {
-        links[count++] = link_of(world, frame->observer->id, frame->signal->kind, frame->signal->component);
+        links[count++] = link_of(world, frame->observer->id, frame->observer->kind, frame->observer->component);
     }
     while (cause != 0 && count < CHAIN_LINK_MAX) {
         const mi_cause *at = &signals->causes.data[cause - 1];
@@ -127,7 +128,7 @@ void mi_chain_write(const mica_world *world, uint32_t cause, char *text, size_t 
 static mica_result fail_chain(const mica_world *world, uint32_t cause, const char *call) {
     char text[280];
     char pieces[3][96];
-    mi_chain_write(world, cause, text, sizeof(text));
+    write_chain(world, cause, text, sizeof(text));
     for (uint32_t i = 0; i < 3; i++) {
         const size_t length = strlen(text);
         const size_t begin = i * (sizeof(pieces[i]) - 1);
@@ -141,11 +142,14 @@ static mica_result fail_chain(const mica_world *world, uint32_t cause, const cha
 mica_result mi_tell_check_depth(const mica_world *world, mica_signal_kind kind, mica_component component,
                                 const char *call) {
     const mi_signals *signals = &world->signals;
-    if (MICA_LIKELY(signals->frame == NULL || signals->frame->depth < reaction_limit(world)) ||
-        !mi_bit_get(signals->bits[kind], signals->word_count, component)) {
+    if (MICA_LIKELY(signals->frame == NULL) || !mi_bit_get(signals->bits[kind], signals->word_count, component)) {
         return MICA_OK;
     }
-    return fail_chain(world, present_cause(signals), call);
+    uint32_t depth = 0;
+    for (const mi_call_frame *frame = signals->frame; frame != NULL; frame = frame->outer) {
+        depth++;
+    }
+    return depth < reaction_limit(world) ? MICA_OK : fail_chain(world, present_cause(signals), call);
 }
 
 // Rounds

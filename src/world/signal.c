@@ -7,6 +7,7 @@
 #include "world/notice.h"
 
 #include "base/os.h"
+#include "world/command_buffer.h"
 #include "world/commands.h"
 #include "world/query.h"
 
@@ -17,16 +18,15 @@
 
 // Broadcasts
 
-mica_signal mi_signal_make(mica_world *world, uint32_t kind, mica_entity entity) {
-    return (mica_signal){
-        .world = world, .commands = mi_signal_commands(world), .entity = entity, .kind = (mica_signal_kind)kind};
-}
-
 MI_APART static void call_measured(mi_observer *observer, const mica_signal *signal) {
     const uint64_t begin = mi_os_nanoseconds();
     observer->call(signal);
     observer->sampled_nanoseconds += mi_os_nanoseconds() - begin;
     observer->sampled_count++;
+}
+
+static void note_only(mi_channel *channel) {
+    channel->only = channel->observers.count == 1 && channel->gone_count == 0 ? channel->observers.data[0] : NULL;
 }
 
 static void sweep(mica_world *world, mi_channel *channel) {
@@ -42,13 +42,13 @@ static void sweep(mica_world *world, mi_channel *channel) {
     }
     channel->observers.count = kept_count;
     channel->gone_count = 0;
+    note_only(channel);
 }
 
 void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
     mi_signals *signals = &world->signals;
-    mi_call_frame frame = {
-        .signal = signal, .outer = signals->frame, .depth = signals->frame == NULL ? 1 : signals->frame->depth + 1};
-    const char *outer_call = world->callback_call;
+    const char *const outer_call = world->callback_call;
+    mi_call_frame frame = {.commands = signal->commands, .outer = signals->frame};
     signals->frame = &frame;
     world->callback_call = "an observer";
     channel->busy++;
@@ -61,19 +61,19 @@ void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
         frame.observer = observer;
         signal->user = observer->user;
         signal->observer.id = observer->id;
-        const uint32_t recorded_count = (uint32_t)mica_commands_count(signal->commands);
+        const uint32_t recorded_count = signal->commands->commands.count;
         if (MICA_UNLIKELY(observer->call_count++ % SAMPLE_INTERVAL == 0)) {
             call_measured(observer, signal);
         } else {
             observer->call(signal);
         }
-        if (MICA_UNLIKELY((uint32_t)mica_commands_count(signal->commands) != recorded_count)) {
+        if (MICA_UNLIKELY(signal->commands->commands.count != recorded_count)) {
             mi_note_cause(world, observer, signal, recorded_count);
         }
     }
     signals->frame = frame.outer;
     world->callback_call = outer_call;
-    if (--channel->busy == 0 && MICA_UNLIKELY(channel->gone_count > 0)) {
+    if (MICA_UNLIKELY(--channel->busy == 0 && channel->gone_count > 0)) {
         sweep(world, channel);
     }
 }
@@ -87,6 +87,84 @@ void mi_tell_written(mica_world *world, mica_component component, const mica_ent
             watch->written.data[i].call(world, component, entities, count, watch->written.data[i].user);
         }
     }
+}
+
+// As mi_tell_of in all cases.
+MI_APART static void tell_any(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity,
+                              mica_component component, const void *value) {
+    mica_signal signal = {.world = world,
+                          .commands = mi_signal_commands(world),
+                          .entity = entity,
+                          .value = value,
+                          .component = component,
+                          .kind = (mica_signal_kind)kind};
+    mi_tell(world, channel, &signal);
+}
+
+// What is to be done after the only observer of a channel was called and has recorded something, or has changed who is
+// connected.
+MI_APART static void follow_up(mica_world *world, mi_channel *channel, mi_observer *observer, uint32_t recorded_count) {
+    if (observer->signal.commands->commands.count != recorded_count) {
+        mi_note_cause(world, observer, &observer->signal, recorded_count);
+    }
+    if (channel->gone_count > 0) {
+        sweep(world, channel);
+    }
+}
+
+static inline void tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity,
+                           mica_component component, const void *value) {
+    mi_signals *signals = &world->signals;
+    mi_observer *only = channel->only;
+    mica_commands *commands = mi_signal_commands(world);
+    if (MICA_UNLIKELY(only == NULL || only->component != component || world->callback_call != NULL)) {
+        tell_any(world, channel, kind, entity, component, value);
+        return;
+    }
+    // As mi_tell does it, in place: nobody else can be in a broadcast.
+    only->signal.entity = entity;
+    only->signal.value = value;
+    only->signal.commands = commands;
+    only->frame.commands = commands;
+    signals->frame = &only->frame;
+    world->callback_call = "an observer";
+    channel->busy = 1;
+    const uint32_t recorded_count = commands->commands.count;
+    if (MICA_LIKELY(only->call_count++ % SAMPLE_INTERVAL != 0)) {
+        only->call(&only->signal);
+    } else {
+        call_measured(only, &only->signal);
+    }
+    channel->busy = 0;
+    world->callback_call = NULL;
+    signals->frame = NULL;
+    if (MICA_UNLIKELY(commands->commands.count != recorded_count || channel->gone_count > 0)) {
+        follow_up(world, channel, only, recorded_count);
+    }
+}
+
+void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity, mica_component component,
+                const void *value) {
+    tell_of(world, channel, kind, entity, component, value);
+}
+
+static inline const void *value_of(const mica_world *world, mica_entity entity, mica_component component) {
+    const mi_store *store = &world->store;
+    const mi_pool *pool = mi_store_find_pool(store, component);
+    if (pool != NULL) {
+        return pool->size == 0 ? NULL : mi_pool_value(pool, mi_pool_find(pool, entity));
+    }
+    const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
+    const mi_table *table = mi_store_table_at(store, location);
+    return table->offset_of[component] == MI_OFFSET_TAG
+               ? NULL
+               : mi_store_value(store, table, location, component, table->last_byte_of[component] + 1u);
+}
+
+void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mica_component component,
+                       mica_component watched) {
+    tell_of(world, &world->signals.watches.data[watched]->channels[kind], kind, entity, component,
+            value_of(world, entity, component));
 }
 
 // Who is connected
@@ -109,7 +187,7 @@ static bool reserve_sets(mica_world *world, uint32_t component) {
             memcpy(sets + (size_t)i * word_count, old + (size_t)i * signals->word_count,
                    signals->word_count * sizeof(uint64_t));
         }
-        *(i < MI_SIGNAL_KIND_COUNT ? &signals->bits[i] : &signals->query_bits) = sets + (size_t)i * word_count;
+        *(i < MI_SIGNAL_KIND_COUNT ? &signals->bits[i] : &signals->structure_bits) = sets + (size_t)i * word_count;
     }
     mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, old,
                     (size_t)set_count * signals->word_count * sizeof(uint64_t), sizeof(uint64_t));
@@ -156,6 +234,11 @@ bool mi_signal_open_buffers(mica_world *world) {
 // NULL: out of memory.
 static mi_channel *open_channel(mica_world *world, uint32_t kind, mica_component component, mi_query_watch *query) {
     if (query != NULL) {
+        const mica_query *about = query->query;
+        const uint32_t highest = about->term_count == 0 ? 0 : about->terms[about->term_count - 1].component;
+        if (!reserve_sets(world, highest)) {
+            return NULL;
+        }
         return kind == MICA_ENTERED ? &query->entered : &query->left;
     }
     mi_watch *watch = open_watch(world, component);
@@ -169,12 +252,15 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     if (observer == NULL) {
         return; // it has disconnected itself
     }
-    mica_signal signal = mi_signal_make(world, observer->kind, entity);
-    signal.component = observer->component;
+    mica_signal signal = {.world = world,
+                          .commands = mi_signal_commands(world),
+                          .entity = entity,
+                          .component = observer->component,
+                          .kind = (mica_signal_kind)observer->kind};
     if (observer->kind == MICA_RESOURCE_SET) {
         signal.value = mica_resource_get(world, observer->component);
     } else if (observer->component != 0) {
-        signal.value = mi_value_told(world, entity, observer->component);
+        signal.value = value_of(world, entity, observer->component);
     }
     if (observer->kind == MICA_RESOURCE_SET && signal.value == NULL) {
         return;
@@ -188,6 +274,19 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     }
 }
 
+static void note_structure(mi_signals *signals) {
+    for (uint32_t k = 0; k < signals->word_count; k++) {
+        signals->structure_bits[k] =
+            signals->watches_all ? UINT64_MAX : signals->bits[MICA_ADDED][k] | signals->bits[MICA_REMOVED][k];
+    }
+    for (uint32_t i = 0; i < signals->queries.count; i++) {
+        const mica_query *query = signals->queries.data[i]->query;
+        for (uint32_t k = 0; k < query->term_count; k++) {
+            mi_bit_set(signals->structure_bits, query->terms[k].component);
+        }
+    }
+}
+
 // Brings what is known of a channel at a glance up to date.
 static void note_channel(mica_world *world, uint32_t kind, mica_component component, const mi_channel *channel) {
     mi_signals *signals = &world->signals;
@@ -198,16 +297,18 @@ static void note_channel(mica_world *world, uint32_t kind, mica_component compon
             mi_bit_clear(signals->bits[kind], component);
         }
     }
-    signals->is_watched = signals->queries.count > 0;
+    signals->kinds = signals->queries.count > 0 ? 1u << MICA_ENTERED | 1u << MICA_LEFT : 0;
     signals->watches_all = false;
     for (uint32_t i = 0; i < MI_SIGNAL_KIND_COUNT; i++) {
         bool is_told = false;
         for (uint32_t k = 0; k < signals->word_count; k++) {
             is_told |= signals->bits[i][k] != 0;
         }
-        signals->is_watched |= is_told && i != MICA_RESOURCE_SET && i != MICA_RESOURCE_REMOVED;
+        signals->kinds |= (uint32_t)is_told << i;
         signals->watches_all |= i <= MICA_REMOVED && mi_bit_get(signals->bits[i], signals->word_count, 0);
     }
+    signals->is_watched = (signals->kinds & ~(1u << MICA_RESOURCE_SET | 1u << MICA_RESOURCE_REMOVED)) != 0;
+    note_structure(signals);
 }
 
 // Puts an observer behind the others of its rank; room is there.
@@ -252,6 +353,12 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     *observer = *given;
     observer->id = ++signals->last_id;
     observer->is_connected = true;
+    observer->signal = (mica_signal){.world = world,
+                                     .user = given->user,
+                                     .component = given->component,
+                                     .kind = (mica_signal_kind)given->kind,
+                                     .observer = {observer->id}};
+    observer->frame.observer = observer;
     signals->observers.data[signals->observers.count++] = observer;
     if (observer->is_own && channel->busy > 0) {
         // It must not push others to where a broadcast has been already.
@@ -259,6 +366,7 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     } else {
         list_observer(channel, observer);
     }
+    note_only(channel);
     note_channel(world, observer->kind, observer->component, channel);
     return observer;
 }
@@ -277,6 +385,7 @@ void mi_signal_disconnect(mica_world *world, mi_observer *observer) {
     const mica_component component = observer->component;
     observer->is_connected = false;
     channel->gone_count++;
+    note_only(channel);
     if (channel->busy == 0) {
         sweep(world, channel);
     }

@@ -22,6 +22,13 @@ enum {
 
 struct mi_query_watch;
 
+// An observer that is being called.
+typedef struct mi_call_frame {
+    const struct mi_observer *observer;
+    mica_commands *commands; // that it records into
+    const struct mi_call_frame *outer;
+} mi_call_frame;
+
 typedef struct mi_observer {
     uint32_t id;
     uint8_t kind; // a mica_signal_kind or MI_SIGNAL_…
@@ -38,10 +45,14 @@ typedef struct mi_observer {
     uint64_t calls_before_tick;
     double tick_nanoseconds;  // spent in ticks, and
     double ticks_nanoseconds; // what those took: of the last ones, see run/diagnose.c
+    // What it is told, and its frame, while it is the only one of its channel and nobody else is being called.
+    mica_signal signal;
+    mi_call_frame frame;
 } mi_observer;
 
 typedef struct mi_channel {
     MI_ARRAY(mi_observer *) observers;
+    mi_observer *only;   // the one that is listed, and connected; NULL: there are none or several
     uint32_t busy;       // broadcasts under way
     uint32_t gone_count; // of observers that are disconnected and still listed
 } mi_channel;
@@ -79,14 +90,6 @@ typedef struct mi_cause {
     mica_component component;
 } mi_cause;
 
-// An observer that is being called.
-typedef struct mi_call_frame {
-    const mi_observer *observer;
-    const mica_signal *signal;
-    const struct mi_call_frame *outer;
-    uint32_t depth;
-} mi_call_frame;
-
 typedef struct mi_signals {
     bool is_watched;     // somebody is connected to anything but resources
     bool watches_writes; // somebody wants to know of values written through addresses
@@ -99,8 +102,11 @@ typedef struct mi_signals {
     uint64_t written_version;
     MI_ARRAY(mi_watch *) watches; // by component, NULL: nobody; 0: of all components, and of entities as a whole
     uint64_t *bits[MI_SIGNAL_KIND_COUNT]; // by kind and component: whether somebody is told
-    uint64_t *query_bits;                 // components that watched queries name
-    uint32_t word_count;                  // of each of these sets
+    // Components whose coming and going somebody is told of: those of ADDED and REMOVED, those that watched queries
+    // name; every one that there is room for while `watches_all`.
+    uint64_t *structure_bits;
+    uint32_t word_count; // of each of these sets
+    uint32_t kinds; // a bit a kind: whether somebody is told of anything by it, or (ENTERED, LEFT) waits for a query
     MI_ARRAY(mi_query_watch *) queries;
     MI_ARRAY(mi_observer *) observers; // ascending by id, the library's own too
     MI_ARRAY(mica_component) listed;   // scratch: has room for every component that is watched

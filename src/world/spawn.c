@@ -339,12 +339,12 @@ MI_APART static mica_entity spawn_slowly(mica_world *world, const mica_value *va
 MI_APART static mica_entity tell_spawned(mica_world *world, mica_entity entity, const mica_value *values,
                                          int32_t count) {
     const mi_store *store = &world->store;
-    mi_tell_after(
-        world, &(mi_notice){.entity = entity,
-                            .to = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity))),
-                            .given = values,
-                            .given_count = (uint32_t)count});
-    mi_world_finish(world, "mica_entity_spawn");
+    const mi_table *table = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity)));
+    if (store->pool_list.count > 0 || mi_signals_hear_made(&world->signals, table)) {
+        const mi_notice notice = {.entity = entity, .to = table, .given = values, .given_count = (uint32_t)count};
+        mi_tell_after(world, &notice);
+        mi_world_finish(world, "mica_entity_spawn");
+    }
     return entity;
 }
 
