@@ -101,7 +101,7 @@ MICA_API mica_result mica_observer_disconnect(mica_world *world, mica_observer o
 typedef struct mica_observer_stats {
     const char *name; ///< as good as the observer
     uint64_t call_count;
-    /// Of all calls, estimated: the first of every 64 is measured.
+    /// Of all calls, estimated: the first 16 are measured, then one in 1,024.
     uint64_t estimated_nanoseconds;
 } mica_observer_stats;
 

@@ -322,7 +322,7 @@ MI_APART static mica_result change_and_tell(mica_world *world, mica_entity entit
     const mi_table *from =
         mi_store_table_at(&world->store, mi_slots_location(&world->store.slots, mica_entity_index(entity)));
     if (mi_signals_are_simple(signals) && (signals->kinds >> MICA_SET & 1) == 0 &&
-        !mi_bits_differ(from->bits, from->bit_words, to->bits, to->bit_words, signals->structure_bits,
+        !mi_bits_differ(from->bits, from->bit_words, to->bits, to->bit_words, signals->heard_bits,
                         signals->word_count)) {
         return mi_world_change_quietly(world, entity, to, changes, count, NULL, call);
     }

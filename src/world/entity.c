@@ -250,6 +250,17 @@ MI_APART static mica_result add_element(mica_world *world, mi_pool *pool, mica_e
                : add_with_elements(world, pool->type, entity, value, call);
 }
 
+// Tells of a component that was added, and nothing along with it, by which the entity has come to its row.
+static mica_result tell_new_row(mica_world *world, mica_entity entity, const mi_type *type, bool is_given) {
+    const mi_store *store = &world->store;
+    const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
+    const void *value = type->info.size == 0 ? NULL
+                                             : mi_store_value(store, mi_store_table_at(store, location), location,
+                                                              type->info.id, type->info.size);
+    mi_tell_put(world, entity, type->info.id, value, is_given);
+    return MICA_OK;
+}
+
 // Adds a component that lives in tables and that the entity does not have.
 static mica_result add_component(mica_world *world, const verb_target *target, const void *value, const char *call) {
     const mi_type *type = target->type;
@@ -268,15 +279,16 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
     }
     const mi_change change = {.component = type->info.id, .value = value};
     const uint32_t count = value == NULL ? 0 : 1;
-    if (MICA_UNLIKELY(world->signals.is_watched) && mi_signals_are_simple(&world->signals) &&
-        to->component_count == from->component_count + 1) {
-        const mica_result result = mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
-        if (result == MICA_OK) {
-            mi_tell_put(world, target->entity, type->info.id, value != NULL);
-        }
-        return result;
+    if (MICA_LIKELY(!world->signals.is_watched)) {
+        return mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
     }
-    return mi_world_change(world, target->entity, to, &change, count, call);
+    if (!mi_signals_are_simple(&world->signals) || to->component_count != from->component_count + 1) {
+        return mi_world_change(world, target->entity, to, &change, count, call);
+    }
+    const mica_result result = mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
+    return result == MICA_OK && mi_signals_hear_put(&world->signals, type->info.id)
+               ? tell_new_row(world, target->entity, type, value != NULL)
+               : result;
 }
 
 // As mica_entity_add, where no pool of the component is known.
@@ -312,7 +324,8 @@ MI_APART static mica_result add_and_tell(mica_world *world, mi_pool *pool, mica_
     if (!mi_signals_are_simple(&world->signals) || !mi_store_put_simply(&world->store, pool, entity, value)) {
         return add_slowly(world, pool, entity, value, call);
     }
-    mi_tell_put(world, entity, pool->type->info.id, value != NULL);
+    const void *place = pool->size == 0 ? NULL : mi_pool_value(pool, pool->count - 1);
+    mi_tell_put(world, entity, pool->type->info.id, place, value != NULL);
     mi_world_finish(world, call);
     return MICA_OK;
 }
@@ -320,7 +333,7 @@ MI_APART static mica_result add_and_tell(mica_world *world, mi_pool *pool, mica_
 // As mica_entity_add, for a component whose pool is known.
 MI_APART static mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
                                         const char *call) {
-    if (MICA_UNLIKELY(world->signals.is_watched)) {
+    if (mi_signals_hear_put(&world->signals, pool->type->info.id)) {
         return add_and_tell(world, pool, entity, value, call);
     }
     return mi_store_put_simply(&world->store, pool, entity, value) ? MICA_OK
@@ -437,7 +450,10 @@ static mica_result remove_from_table(mica_world *world, mica_entity entity, mica
     if (to == NULL) {
         return mi_world_fail_store(world, call);
     }
-    if (MICA_UNLIKELY(world->signals.is_watched) && mi_signals_are_simple(&world->signals)) {
+    if (MICA_LIKELY(!mi_signals_hear_take(&world->signals, component))) {
+        return mi_world_change_quietly(world, entity, to, NULL, 0, NULL, call);
+    }
+    if (mi_signals_are_simple(&world->signals)) {
         // With the row open nothing can fail any more: nothing is made.
         if (to != mi_store_root(store) && !mi_store_open_row(store, to)) {
             return mi_world_fail_store(world, call);
@@ -473,7 +489,7 @@ MI_APART static mica_result remove_and_tell(mica_world *world, mi_pool *pool, mi
 }
 
 MI_APART static mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    if (MICA_UNLIKELY(world->signals.is_watched)) {
+    if (mi_signals_hear_take(&world->signals, pool->type->info.id)) {
         return remove_and_tell(world, pool, entity, call);
     }
     return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);

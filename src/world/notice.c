@@ -59,7 +59,7 @@ mi_told mi_world_told(const mica_world *world, const mi_notice *notice) {
         const uint64_t before = i < from->bit_words ? from->bits[i] : 0;
         const uint64_t after = i < to->bit_words ? to->bits[i] : 0;
         const uint64_t told_added = after & ~before & signals->bits[MICA_ADDED][i];
-        changed |= (before ^ after) & signals->structure_bits[i];
+        changed |= (before ^ after) & signals->heard_bits[i];
         removed |= before & ~after & signals->bits[MICA_REMOVED][i];
         is_single &= told_added == 0 || (added == 0 && (told_added & (told_added - 1)) == 0);
         added_word = told_added != 0 ? i : added_word;

@@ -65,6 +65,17 @@ static inline bool mi_signals_are_simple(const mi_signals *signals) {
     return signals->queries.count == 0 && !signals->watches_all;
 }
 
+// Whether anybody may be told of a component that comes by itself, and of one that goes.
+static inline bool mi_signals_hear_put(const mi_signals *signals, mica_component component) {
+    return MICA_UNLIKELY(signals->is_watched) &&
+           (!mi_signals_are_simple(signals) || mi_signals_hear(signals, MICA_ADDED, component) ||
+            mi_signals_hear(signals, MICA_SET, component));
+}
+static inline bool mi_signals_hear_take(const mi_signals *signals, mica_component component) {
+    return MICA_UNLIKELY(signals->is_watched) &&
+           (!mi_signals_are_simple(signals) || mi_signals_hear(signals, MICA_REMOVED, component));
+}
+
 // Broadcasts (signal.c)
 
 // Tells all observers of a channel; `user` and `observer` of the signal are filled in for each.
@@ -75,6 +86,8 @@ void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_enti
 // Tells the observers of `watched` (the component, or 0: of all) of a component that the entity has.
 void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mica_component component,
                        mica_component watched);
+// Tells the component's observers of its value, which is there, or NULL for a tag.
+void mi_tell_value(mica_world *world, uint32_t kind, mica_entity entity, mica_component component, const void *value);
 // Tells one observer alone, by its number, of an entity or of its resource; nothing happens if it is gone, or has none.
 void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity);
 
@@ -91,13 +104,15 @@ typedef struct mi_told {
 } mi_told;
 mi_told mi_world_told(const mica_world *world, const mi_notice *notice);
 
-// Tell that a component came by itself, with a value or without, or is about to go; mi_signals_are_simple.
-static inline void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, bool has_value) {
+// Tell that a component came by itself, its value (NULL: a tag) given or not, or is about to go;
+// mi_signals_are_simple.
+static inline void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value,
+                               bool is_given) {
     if (mi_signals_hear(&world->signals, MICA_ADDED, component)) {
-        mi_tell_component(world, MICA_ADDED, entity, component, component);
+        mi_tell_value(world, MICA_ADDED, entity, component, value);
     }
-    if (has_value && mi_signals_hear(&world->signals, MICA_SET, component)) {
-        mi_tell_component(world, MICA_SET, entity, component, component);
+    if (is_given && mi_signals_hear(&world->signals, MICA_SET, component)) {
+        mi_tell_value(world, MICA_SET, entity, component, value);
     }
 }
 static inline void mi_tell_take(mica_world *world, mica_entity entity, mica_component component) {

@@ -13,8 +13,9 @@
 
 #include <string.h>
 
-// Every so many calls of an observer the time of one is taken.
-#define SAMPLE_INTERVAL 64u
+// Of the calls of an observer the time of the first ones is taken, and then of one in so many.
+#define SAMPLE_FIRST 16u
+#define SAMPLE_INTERVAL 1024u
 
 // Broadcasts
 
@@ -23,6 +24,7 @@ MI_APART static void call_measured(mi_observer *observer, const mica_signal *sig
     observer->call(signal);
     observer->sampled_nanoseconds += mi_os_nanoseconds() - begin;
     observer->sampled_count++;
+    observer->next_sample = observer->call_count + (observer->call_count < SAMPLE_FIRST ? 0 : SAMPLE_INTERVAL);
 }
 
 static void note_only(mi_channel *channel) {
@@ -62,7 +64,7 @@ void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
         signal->user = observer->user;
         signal->observer.id = observer->id;
         const uint32_t recorded_count = signal->commands->commands.count;
-        if (MICA_UNLIKELY(observer->call_count++ % SAMPLE_INTERVAL == 0)) {
+        if (MICA_UNLIKELY(observer->call_count++ == observer->next_sample)) {
             call_measured(observer, signal);
         } else {
             observer->call(signal);
@@ -130,7 +132,7 @@ static inline void tell_of(mica_world *world, mi_channel *channel, uint32_t kind
     world->callback_call = "an observer";
     channel->busy = 1;
     const uint32_t recorded_count = commands->commands.count;
-    if (MICA_LIKELY(only->call_count++ % SAMPLE_INTERVAL != 0)) {
+    if (MICA_LIKELY(only->call_count++ != only->next_sample)) {
         only->call(&only->signal);
     } else {
         call_measured(only, &only->signal);
@@ -167,6 +169,10 @@ void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mic
             value_of(world, entity, component));
 }
 
+void mi_tell_value(mica_world *world, uint32_t kind, mica_entity entity, mica_component component, const void *value) {
+    tell_of(world, &world->signals.watches.data[component]->channels[kind], kind, entity, component, value);
+}
+
 // Who is connected
 
 static bool reserve_sets(mica_world *world, uint32_t component) {
@@ -187,7 +193,7 @@ static bool reserve_sets(mica_world *world, uint32_t component) {
             memcpy(sets + (size_t)i * word_count, old + (size_t)i * signals->word_count,
                    signals->word_count * sizeof(uint64_t));
         }
-        *(i < MI_SIGNAL_KIND_COUNT ? &signals->bits[i] : &signals->structure_bits) = sets + (size_t)i * word_count;
+        *(i < MI_SIGNAL_KIND_COUNT ? &signals->bits[i] : &signals->heard_bits) = sets + (size_t)i * word_count;
     }
     mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, old,
                     (size_t)set_count * signals->word_count * sizeof(uint64_t), sizeof(uint64_t));
@@ -274,15 +280,15 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     }
 }
 
-static void note_structure(mi_signals *signals) {
+static void note_heard(mi_signals *signals) {
     for (uint32_t k = 0; k < signals->word_count; k++) {
-        signals->structure_bits[k] =
-            signals->watches_all ? UINT64_MAX : signals->bits[MICA_ADDED][k] | signals->bits[MICA_REMOVED][k];
+        signals->heard_bits[k] =
+            signals->bits[MICA_ADDED][k] | signals->bits[MICA_SET][k] | signals->bits[MICA_REMOVED][k];
     }
     for (uint32_t i = 0; i < signals->queries.count; i++) {
         const mica_query *query = signals->queries.data[i]->query;
         for (uint32_t k = 0; k < query->term_count; k++) {
-            mi_bit_set(signals->structure_bits, query->terms[k].component);
+            mi_bit_set(signals->heard_bits, query->terms[k].component);
         }
     }
 }
@@ -308,7 +314,7 @@ static void note_channel(mica_world *world, uint32_t kind, mica_component compon
         signals->watches_all |= i <= MICA_REMOVED && mi_bit_get(signals->bits[i], signals->word_count, 0);
     }
     signals->is_watched = (signals->kinds & ~(1u << MICA_RESOURCE_SET | 1u << MICA_RESOURCE_REMOVED)) != 0;
-    note_structure(signals);
+    note_heard(signals);
 }
 
 // Puts an observer behind the others of its rank; room is there.

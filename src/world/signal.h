@@ -40,6 +40,7 @@ typedef struct mi_observer {
     void *user;
     char *name; // NULL for the library's own
     uint64_t call_count;
+    uint64_t next_sample; // the call of this number is measured
     uint64_t sampled_count;
     uint64_t sampled_nanoseconds;
     uint64_t calls_before_tick;
@@ -102,9 +103,8 @@ typedef struct mi_signals {
     uint64_t written_version;
     MI_ARRAY(mi_watch *) watches; // by component, NULL: nobody; 0: of all components, and of entities as a whole
     uint64_t *bits[MI_SIGNAL_KIND_COUNT]; // by kind and component: whether somebody is told
-    // Components whose coming and going somebody is told of: those of ADDED and REMOVED, those that watched queries
-    // name; every one that there is room for while `watches_all`.
-    uint64_t *structure_bits;
+    // Components that somebody is told of at all: by ADDED, SET or REMOVED, or because a watched query names them.
+    uint64_t *heard_bits;
     uint32_t word_count; // of each of these sets
     uint32_t kinds; // a bit a kind: whether somebody is told of anything by it, or (ENTERED, LEFT) waits for a query
     MI_ARRAY(mi_query_watch *) queries;
