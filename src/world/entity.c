@@ -286,7 +286,7 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
         return mi_world_change(world, target->entity, to, &change, count, call);
     }
     const mica_result result = mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
-    return result == MICA_OK && mi_signals_hear_put(&world->signals, type->info.id)
+    return result == MICA_OK && mi_signals_hear_of(&world->signals, type->info.id)
                ? tell_new_row(world, target->entity, type, value != NULL)
                : result;
 }
@@ -318,14 +318,11 @@ MI_APART static mica_result add_slowly(mica_world *world, mi_pool *pool, mica_en
     return result;
 }
 
-// As add_to_pool where somebody may have to be told.
-MI_APART static mica_result add_and_tell(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
-                                         const char *call) {
-    if (!mi_signals_are_simple(&world->signals) || !mi_store_put_simply(&world->store, pool, entity, value)) {
-        return add_slowly(world, pool, entity, value, call);
-    }
-    const void *place = pool->size == 0 ? NULL : mi_pool_value(pool, pool->count - 1);
-    mi_tell_put(world, entity, pool->type->info.id, place, value != NULL);
+// Tells of an element that was put in simply.
+MI_APART static mica_result tell_new_element(mica_world *world, const mi_pool *pool, mica_entity entity, bool is_given,
+                                             const char *call) {
+    const void *value = pool->size == 0 ? NULL : mi_pool_value(pool, pool->count - 1);
+    mi_tell_put(world, entity, pool->type->info.id, value, is_given);
     mi_world_finish(world, call);
     return MICA_OK;
 }
@@ -333,11 +330,12 @@ MI_APART static mica_result add_and_tell(mica_world *world, mi_pool *pool, mica_
 // As mica_entity_add, for a component whose pool is known.
 MI_APART static mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
                                         const char *call) {
-    if (mi_signals_hear_put(&world->signals, pool->type->info.id)) {
-        return add_and_tell(world, pool, entity, value, call);
+    const mi_signals *signals = &world->signals;
+    if (MICA_UNLIKELY(signals->is_wide) || !mi_store_put_simply(&world->store, pool, entity, value)) {
+        return add_slowly(world, pool, entity, value, call);
     }
-    return mi_store_put_simply(&world->store, pool, entity, value) ? MICA_OK
-                                                                   : add_slowly(world, pool, entity, value, call);
+    return mi_signals_hear_of(signals, pool->type->info.id) ? tell_new_element(world, pool, entity, value != NULL, call)
+                                                            : MICA_OK;
 }
 
 MI_APART static mica_result add_to_no_pool(mica_world *world, mica_entity entity, mica_component component,
@@ -359,32 +357,38 @@ mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_componen
 }
 
 // Replaces a value that is there, which is no structural change.
-MI_APART static mica_result tell_replaced(mica_world *world, mica_entity entity, mica_component component,
-                                          const char *call) {
-    mi_world_tell_set(world, entity, component);
-    mi_world_finish(world, call);
-    return MICA_OK;
-}
-
-static mica_result replace_value(mica_world *world, const verb_target *target, const void *value, void *place,
-                                 uint64_t *version, const char *call) {
-    const mi_type *type = target->type;
-    if (!is_settled(world)) {
-        mi_world_settle(world, target->entity, type->info.id);
-    }
-    if (MICA_UNLIKELY(world->signals.frame != NULL)) {
-        const mica_result result = mi_tell_check_depth(world, MICA_SET, type->info.id, call);
-        if (result != MICA_OK) {
-            return result;
-        }
-    }
-    if (!mi_world_replace_value(world, type, place, value, false)) {
+static inline mica_result replace_value(mica_world *world, const verb_target *target, const void *value, void *place,
+                                        uint64_t *version, const char *call) {
+    if (!mi_world_replace_value(world, target->type, place, value, false)) {
         return mi_world_fail_hook(world, call);
     }
     stamp(version, world->store.version);
-    return MICA_UNLIKELY(mi_signals_hear_set(&world->signals, type->info.id))
-               ? tell_replaced(world, target->entity, type->info.id, call)
-               : MICA_OK;
+    return MICA_OK;
+}
+
+// The same while walks hold copies, or where somebody may have to be told.
+MI_APART static mica_result replace_and_tell(mica_world *world, const verb_target *target, const void *value,
+                                             void *place, uint64_t *version, const char *call) {
+    const mica_component component = target->type->info.id;
+    if (!is_settled(world)) {
+        mi_world_settle(world, target->entity, component);
+    }
+    mica_result result = mi_tell_check_depth(world, MICA_SET, component, call);
+    if (result == MICA_OK) {
+        result = replace_value(world, target, value, place, version, call);
+    }
+    if (result == MICA_OK && mi_signals_hear_set(&world->signals, component)) {
+        mi_tell_set(world, target->entity, component);
+        mi_world_finish(world, call);
+    }
+    return result;
+}
+
+static inline mica_result set_in_place(mica_world *world, const verb_target *target, const void *value, void *place,
+                                       uint64_t *version, const char *call) {
+    return MICA_UNLIKELY(!is_settled(world) || world->signals.is_watched)
+               ? replace_and_tell(world, target, value, place, version, call)
+               : replace_value(world, target, value, place, version, call);
 }
 
 static mica_result set_element(mica_world *world, const verb_target *target, const void *value, const char *call) {
@@ -392,7 +396,7 @@ static mica_result set_element(mica_world *world, const verb_target *target, con
     uint64_t *version = NULL;
     void *place = pool == NULL ? NULL : find_in_pool(pool, target->entity, &version);
     if (place != NULL) {
-        return replace_value(world, target, value, place, version, call);
+        return set_in_place(world, target, value, place, version, call);
     }
     const mica_result result = mi_world_check_structure(world, call);
     if (result != MICA_OK) {
@@ -420,7 +424,7 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
     uint64_t *version = NULL;
     void *place = find_in_row(&world->store, target.location, component, &version);
     if (place != NULL && type->info.hooks.attach == NULL) {
-        return replace_value(world, &target, value, place, version, call);
+        return set_in_place(world, &target, value, place, version, call);
     }
     result = mi_world_check_structure(world, call);
     if (result == MICA_OK) {
@@ -450,7 +454,7 @@ static mica_result remove_from_table(mica_world *world, mica_entity entity, mica
     if (to == NULL) {
         return mi_world_fail_store(world, call);
     }
-    if (MICA_LIKELY(!mi_signals_hear_take(&world->signals, component))) {
+    if (MICA_LIKELY(!mi_signals_hear_of(&world->signals, component))) {
         return mi_world_change_quietly(world, entity, to, NULL, 0, NULL, call);
     }
     if (mi_signals_are_simple(&world->signals)) {
@@ -489,7 +493,7 @@ MI_APART static mica_result remove_and_tell(mica_world *world, mi_pool *pool, mi
 }
 
 MI_APART static mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    if (mi_signals_hear_take(&world->signals, pool->type->info.id)) {
+    if (mi_signals_hear_of(&world->signals, pool->type->info.id)) {
         return remove_and_tell(world, pool, entity, call);
     }
     return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
@@ -640,7 +644,7 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
         return mi_fail(&world->log, MICA_ABSENT, call, "{} does not have {}", MI_ENTITY(entity),
                        MI_TEXT(type->info.name));
     }
-    if (world->signals.frame != NULL) {
+    if (world->callback != NULL) {
         const mica_result checked = mi_tell_check_depth(world, MICA_SET, component, call);
         if (checked != MICA_OK) {
             return checked;
@@ -650,10 +654,10 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     if (value == NULL) {
         return mica_last_result();
     }
-    const char *outer_call = world->callback_call;
-    world->callback_call = call; // the callback must not move the row that it is given
+    const mi_callback callback = {.call = call, .outer = world->callback};
+    world->callback = &callback; // the callback must not move the row that it is given
     change(value, user);
-    world->callback_call = outer_call;
+    world->callback = callback.outer;
     mi_world_tell_set(world, entity, component);
     mi_world_apply_walk_commands(world, call);
     mi_world_finish(world, call);

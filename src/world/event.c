@@ -426,15 +426,8 @@ mica_result mica_event_unbind(mica_world *world, mica_event_handler handler) {
 
 // Calling handlers
 
-// A trigger or delivery under way.
-typedef struct dispatch {
-    const char *call;
-    const char *outer_call;
-    mica_commands *commands;
-} dispatch;
-
-// False, with the error set: nobody is to be called.
-static bool begin_dispatch(mica_world *world, mi_event_queue *queue, dispatch *current, const char *call) {
+// Begins a trigger or a delivery. False, with the error set: nobody is to be called.
+static bool begin_dispatch(mica_world *world, mi_event_queue *queue, mi_callback *current, const char *call) {
     mi_events *events = world->events;
     if (events->depth == MICA_EVENT_DEPTH_MAX) {
         mi_fail(&world->log, MICA_LIMIT, call, "handlers have called each other {} deep, lastly by an event of {}",
@@ -445,17 +438,17 @@ static bool begin_dispatch(mica_world *world, mi_event_queue *queue, dispatch *c
         mi_fail_memory(&world->log, call, 0);
         return false;
     }
-    mica_commands *commands = mi_signal_commands(world); // they record as observers do
-    *current = (dispatch){.call = call, .outer_call = world->callback_call, .commands = commands};
-    world->callback_call = call; // locks structure
+    // Handlers record as observers do.
+    *current = (mi_callback){.call = call, .commands = mi_signal_commands(world), .outer = world->callback};
+    world->callback = current;
     events->depth++;
     queue->busy++;
     return true;
 }
 
-static void end_dispatch(mica_world *world, mi_event_queue *queue, const dispatch *current) {
+static void end_dispatch(mica_world *world, mi_event_queue *queue, const mi_callback *current) {
     world->events->depth--;
-    world->callback_call = current->outer_call;
+    world->callback = current->outer;
     queue->busy--;
     sweep_bindings(queue);
     if (current->commands == world->signals.recorded && mica_commands_count(current->commands) > 0) {
@@ -464,7 +457,7 @@ static void end_dispatch(mica_world *world, mi_event_queue *queue, const dispatc
     mi_world_finish(world, current->call);
 }
 
-static void call_handlers(mica_world *world, mi_event_queue *queue, const dispatch *current, const void *value) {
+static void call_handlers(mica_world *world, mi_event_queue *queue, const mi_callback *current, const void *value) {
     const uint32_t count = queue->bindings.count; // those bound meanwhile are told of the next event
     for (uint32_t i = 0; i < count; i++) {
         const mi_event_binding binding = queue->bindings.data[i];
@@ -500,7 +493,7 @@ mica_result mica_event_trigger(mica_world *world, mica_component component, cons
         return result;
     }
     if (handler_count(queue) > 0) {
-        dispatch current;
+        mi_callback current;
         if (!begin_dispatch(world, queue, &current, call)) {
             return mica_last_result();
         }
@@ -512,7 +505,7 @@ mica_result mica_event_trigger(mica_world *world, mica_component component, cons
 }
 
 // Calls the handlers for what is queued before `end`; for how many events.
-static int32_t deliver_until(mica_world *world, mi_event_queue *queue, const dispatch *current, uint64_t end) {
+static int32_t deliver_until(mica_world *world, mi_event_queue *queue, const mi_callback *current, uint64_t end) {
     mi_event_cursor *cursor = &queue->delivered;
     int32_t count = 0;
     while (cursor->next < end && handler_count(queue) > 0 && count < INT32_MAX) {
@@ -539,7 +532,7 @@ int32_t mica_event_deliver(mica_world *world, mica_component component) {
     if (handler_count(queue) == 0 || queue->delivered.next == queue->next) {
         return 0;
     }
-    dispatch current;
+    mi_callback current;
     if (!begin_dispatch(world, queue, &current, call)) {
         return -1;
     }

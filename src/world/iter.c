@@ -244,8 +244,9 @@ mica_commands *mica_iter_commands_of(mica_iter *iter) {
         return mica_run_commands(iter->run);
     }
     mica_world *world = iter->query->world;
-    if (MICA_UNLIKELY(world->signals.frame != NULL)) {
-        return world->signals.frame->commands; // the observer that walks is not done when its walk ends
+    mica_commands *outer = mi_callback_commands(world);
+    if (MICA_UNLIKELY(outer != NULL)) {
+        return outer; // the observer that walks is not done when its walk ends
     }
     if (world->walk_commands == NULL) {
         world->walk_commands = mi_commands_create(world, true);

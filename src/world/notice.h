@@ -62,18 +62,14 @@ static inline bool mi_signals_hear_end(const mi_signals *signals) {
 // Whether nobody waits for a query, or for all components: then one component that comes or goes by itself is told of
 // to its own observers alone.
 static inline bool mi_signals_are_simple(const mi_signals *signals) {
-    return signals->queries.count == 0 && !signals->watches_all;
+    return !signals->is_wide;
 }
 
-// Whether anybody may be told of a component that comes by itself, and of one that goes.
-static inline bool mi_signals_hear_put(const mi_signals *signals, mica_component component) {
+// Whether anybody may be told of what happens to a component by itself.
+static inline bool mi_signals_hear_of(const mi_signals *signals, mica_component component) {
     return MICA_UNLIKELY(signals->is_watched) &&
-           (!mi_signals_are_simple(signals) || mi_signals_hear(signals, MICA_ADDED, component) ||
-            mi_signals_hear(signals, MICA_SET, component));
-}
-static inline bool mi_signals_hear_take(const mi_signals *signals, mica_component component) {
-    return MICA_UNLIKELY(signals->is_watched) &&
-           (!mi_signals_are_simple(signals) || mi_signals_hear(signals, MICA_REMOVED, component));
+           (!mi_signals_are_simple(signals) ||
+            (component < signals->watches.count && signals->watches.data[component] != NULL));
 }
 
 // Broadcasts (signal.c)
@@ -86,8 +82,6 @@ void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_enti
 // Tells the observers of `watched` (the component, or 0: of all) of a component that the entity has.
 void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mica_component component,
                        mica_component watched);
-// Tells the component's observers of its value, which is there, or NULL for a tag.
-void mi_tell_value(mica_world *world, uint32_t kind, mica_entity entity, mica_component component, const void *value);
 // Tells one observer alone, by its number, of an entity or of its resource; nothing happens if it is gone, or has none.
 void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity);
 
@@ -104,22 +98,10 @@ typedef struct mi_told {
 } mi_told;
 mi_told mi_world_told(const mica_world *world, const mi_notice *notice);
 
-// Tell that a component came by itself, its value (NULL: a tag) given or not, or is about to go;
-// mi_signals_are_simple.
-static inline void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value,
-                               bool is_given) {
-    if (mi_signals_hear(&world->signals, MICA_ADDED, component)) {
-        mi_tell_value(world, MICA_ADDED, entity, component, value);
-    }
-    if (is_given && mi_signals_hear(&world->signals, MICA_SET, component)) {
-        mi_tell_value(world, MICA_SET, entity, component, value);
-    }
-}
-static inline void mi_tell_take(mica_world *world, mica_entity entity, mica_component component) {
-    if (mi_signals_hear(&world->signals, MICA_REMOVED, component)) {
-        mi_tell_component(world, MICA_REMOVED, entity, component, component);
-    }
-}
+// Tell that a component came by itself, its value (NULL: a tag) given or not, or is about to go; mi_signals_hear_of,
+// and mi_signals_are_simple.
+void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value, bool is_given);
+void mi_tell_take(mica_world *world, mica_entity entity, mica_component component);
 
 // Tells that a component that the entity has was given another value.
 void mi_tell_set(mica_world *world, mica_entity entity, mica_component component);

@@ -74,7 +74,7 @@ static mica_result find_component(mica_world *world, const mica_observer_def *de
 
 static void drop_query_watch(mica_world *world, mi_query_watch *watch) {
     mi_signals *signals = &world->signals;
-    if (watch == NULL || watch->entered.observers.count + watch->left.observers.count > 0 || signals->frame != NULL) {
+    if (watch == NULL || watch->entered.observers.count + watch->left.observers.count > 0 || world->callback != NULL) {
         return; // a broadcast may go over the list
     }
     uint32_t place = 0;
@@ -86,6 +86,7 @@ static void drop_query_watch(mica_world *world, mi_query_watch *watch) {
             (signals->queries.count - place) * sizeof(mi_query_watch *));
     mica_query_release(watch->query);
     mi_query_watch_free(world, watch);
+    mi_signals_note(signals);
 }
 
 // The watch of a query, a new one if there is none; NULL: out of memory.

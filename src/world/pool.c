@@ -263,10 +263,10 @@ static mica_result sort_alike(mica_world *world, const element_order *order, mi_
     for (uint32_t i = 0; i < count; i++) {
         positions[i] = i;
     }
-    const char *outer_call = world->callback_call;
-    world->callback_call = call; // what is compared must not move
+    const mi_callback callback = {.call = call, .outer = world->callback};
+    world->callback = &callback; // what is compared must not move
     const bool is_changed = mi_sort(positions, positions + count, count, compare_elements, order);
-    world->callback_call = outer_call;
+    world->callback = callback.outer;
     if (is_changed) {
         permute_alike(world, pools, pool_count, positions, positions + count, count);
     }

@@ -33,8 +33,9 @@ static const char *const kind_texts[MI_SIGNAL_KIND_COUNT] = {
 };
 
 mica_commands *mi_signal_commands_apart(mica_world *world) {
-    if (world->signals.frame != NULL) {
-        return world->signals.frame->commands; // all that one call causes goes where that records
+    mica_commands *outer = mi_callback_commands(world);
+    if (outer != NULL) {
+        return outer; // all that one call causes goes where that records
     }
     if (world->running != NULL && (world->running_locks || world->walk_count > 0)) {
         return mica_run_commands(world->running);
@@ -72,11 +73,17 @@ void mi_note_cause(mica_world *world, const mi_observer *observer, const mica_si
     signals->has_recorded = true;
     // Without memory the chain is told without this link.
     if (MI_RESERVE(&world->heap, MICA_MEMORY_OBSERVERS, &signals->causes, signals->causes.count + 1u)) {
-        signals->causes.data[signals->causes.count++] = (mi_cause){.parent = present_cause(signals),
-                                                                   .first = first,
-                                                                   .observer_id = observer->id,
-                                                                   .kind = (uint8_t)signal->kind,
-                                                                   .component = signal->component};
+        const mi_cause cause = {.parent = present_cause(signals),
+                                .first = first,
+                                .observer_id = observer->id,
+                                .kind = (uint8_t)signal->kind,
+                                .component = signal->component};
+        uint32_t place = signals->causes.count++;
+        // An observer that another one has called by a value that it set is through before that one.
+        for (; place > signals->next_cause && signals->causes.data[place - 1].first > first; place--) {
+            signals->causes.data[place] = signals->causes.data[place - 1];
+        }
+        signals->causes.data[place] = cause;
     }
 }
 
@@ -108,8 +115,10 @@ static void write_chain(const mica_world *world, uint32_t cause, char *text, siz
     const mi_signals *signals = &world->signals;
     chain_link links[CHAIN_LINK_MAX]; // the latest first
     uint32_t count = 0;
-    for (const mi_call_frame *frame = signals->frame; frame != NULL && count < CHAIN_LINK_MAX; frame = frame->outer) {
-        links[count++] = link_of(world, frame->observer->id, frame->observer->kind, frame->observer->component);
+    for (const mi_callback *at = world->callback; at != NULL && count < CHAIN_LINK_MAX; at = at->outer) {
+        if (at->observer != NULL) {
+            links[count++] = link_of(world, at->observer->id, at->observer->kind, at->observer->component);
+        }
     }
     while (cause != 0 && count < CHAIN_LINK_MAX) {
         const mi_cause *at = &signals->causes.data[cause - 1];
@@ -142,12 +151,12 @@ static mica_result fail_chain(const mica_world *world, uint32_t cause, const cha
 mica_result mi_tell_check_depth(const mica_world *world, mica_signal_kind kind, mica_component component,
                                 const char *call) {
     const mi_signals *signals = &world->signals;
-    if (MICA_LIKELY(signals->frame == NULL) || !mi_bit_get(signals->bits[kind], signals->word_count, component)) {
+    if (MICA_LIKELY(world->callback == NULL) || !mi_bit_get(signals->bits[kind], signals->word_count, component)) {
         return MICA_OK;
     }
     uint32_t depth = 0;
-    for (const mi_call_frame *frame = signals->frame; frame != NULL; frame = frame->outer) {
-        depth++;
+    for (const mi_callback *callback = world->callback; callback != NULL; callback = callback->outer) {
+        depth += callback->observer != NULL;
     }
     return depth < reaction_limit(world) ? MICA_OK : fail_chain(world, present_cause(signals), call);
 }
@@ -169,9 +178,10 @@ static void react(mica_world *world, const char *call) {
             drop_recorded(signals);
             return;
         }
-        mica_commands *commands = signals->recorded;
-        signals->recorded = signals->applied;
-        signals->applied = commands;
+        mica_commands *commands = signals->applied;
+        const mica_commands recorded = *signals->recorded; // which stays where it is: observers are given its address
+        *signals->recorded = *commands;
+        *commands = recorded;
         signals->round_cause = signals->next_cause;
         signals->next_cause = signals->causes.count;
         if (mi_commands_apply(commands, call) != MICA_OK) {

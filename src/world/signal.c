@@ -27,6 +27,18 @@ MI_APART static void call_measured(mi_observer *observer, const mica_signal *sig
     observer->next_sample = observer->call_count + (observer->call_count < SAMPLE_FIRST ? 0 : SAMPLE_INTERVAL);
 }
 
+// What messages call the function that calls observers back.
+static const char observer_call[] = "an observer";
+
+// Whether a broadcast of a channel is under way.
+static bool is_busy(const mica_world *world, const mi_channel *channel) {
+    const mi_callback *callback = world->callback;
+    while (callback != NULL && callback->channel != channel) {
+        callback = callback->outer;
+    }
+    return callback != NULL;
+}
+
 static void note_only(mi_channel *channel) {
     channel->only = channel->observers.count == 1 && channel->gone_count == 0 ? channel->observers.data[0] : NULL;
 }
@@ -47,37 +59,43 @@ static void sweep(mica_world *world, mi_channel *channel) {
     note_only(channel);
 }
 
+// Calls an observer, and notes what it has recorded.
+static inline void call_observer(mica_world *world, mi_observer *observer, const mica_signal *signal) {
+    const mica_commands *commands = signal->commands;
+    const uint32_t recorded_count = commands->commands.count;
+    if (MICA_LIKELY(observer->call_count++ != observer->next_sample)) {
+        observer->call(signal);
+    } else {
+        call_measured(observer, signal);
+    }
+    if (MICA_UNLIKELY(commands->commands.count != recorded_count)) {
+        mi_note_cause(world, observer, signal, recorded_count);
+    }
+}
+
+// Ends a broadcast: those who were disconnected meanwhile go, if no other one of the channel is under way.
+static inline void end_broadcast(mica_world *world, mi_channel *channel, const mi_callback *outer) {
+    world->callback = outer;
+    if (MICA_UNLIKELY(channel->gone_count > 0) && !is_busy(world, channel)) {
+        sweep(world, channel);
+    }
+}
+
 void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
-    mi_signals *signals = &world->signals;
-    const char *const outer_call = world->callback_call;
-    mi_call_frame frame = {.commands = signal->commands, .outer = signals->frame};
-    signals->frame = &frame;
-    world->callback_call = "an observer";
-    channel->busy++;
+    mi_callback callback = {
+        .call = observer_call, .channel = channel, .commands = signal->commands, .outer = world->callback};
+    world->callback = &callback;
     const uint32_t count = channel->observers.count;
     for (uint32_t i = 0; i < count; i++) {
         mi_observer *observer = channel->observers.data[i];
-        if (MICA_UNLIKELY(!observer->is_connected)) {
-            continue;
-        }
-        frame.observer = observer;
-        signal->user = observer->user;
-        signal->observer.id = observer->id;
-        const uint32_t recorded_count = signal->commands->commands.count;
-        if (MICA_UNLIKELY(observer->call_count++ == observer->next_sample)) {
-            call_measured(observer, signal);
-        } else {
-            observer->call(signal);
-        }
-        if (MICA_UNLIKELY(signal->commands->commands.count != recorded_count)) {
-            mi_note_cause(world, observer, signal, recorded_count);
+        if (observer->is_connected) {
+            callback.observer = observer;
+            signal->user = observer->user;
+            signal->observer.id = observer->id;
+            call_observer(world, observer, signal);
         }
     }
-    signals->frame = frame.outer;
-    world->callback_call = outer_call;
-    if (MICA_UNLIKELY(--channel->busy == 0 && channel->gone_count > 0)) {
-        sweep(world, channel);
-    }
+    end_broadcast(world, channel, callback.outer);
 }
 
 void mi_tell_written(mica_world *world, mica_component component, const mica_entity *entities, uint32_t count) {
@@ -91,9 +109,8 @@ void mi_tell_written(mica_world *world, mica_component component, const mica_ent
     }
 }
 
-// As mi_tell_of in all cases.
-MI_APART static void tell_any(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity,
-                              mica_component component, const void *value) {
+void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity, mica_component component,
+                const void *value) {
     mica_signal signal = {.world = world,
                           .commands = mi_signal_commands(world),
                           .entity = entity,
@@ -103,51 +120,22 @@ MI_APART static void tell_any(mica_world *world, mi_channel *channel, uint32_t k
     mi_tell(world, channel, &signal);
 }
 
-// What is to be done after the only observer of a channel was called and has recorded something, or has changed who is
-// connected.
-MI_APART static void follow_up(mica_world *world, mi_channel *channel, mi_observer *observer, uint32_t recorded_count) {
-    if (observer->signal.commands->commands.count != recorded_count) {
-        mi_note_cause(world, observer, &observer->signal, recorded_count);
-    }
-    if (channel->gone_count > 0) {
-        sweep(world, channel);
-    }
-}
-
-static inline void tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity,
-                           mica_component component, const void *value) {
-    mi_signals *signals = &world->signals;
+// The same for a component's channel while no callback runs and no walk or system records: an only observer has all
+// that it needs ready.
+static inline void tell_quickly(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity,
+                                mica_component component, const void *value) {
     mi_observer *only = channel->only;
-    mica_commands *commands = mi_signal_commands(world);
-    if (MICA_UNLIKELY(only == NULL || only->component != component || world->callback_call != NULL)) {
-        tell_any(world, channel, kind, entity, component, value);
+    if (MICA_UNLIKELY(only == NULL)) {
+        if (channel->observers.count > 0) {
+            mi_tell_of(world, channel, kind, entity, component, value);
+        }
         return;
     }
-    // As mi_tell does it, in place: nobody else can be in a broadcast.
     only->signal.entity = entity;
     only->signal.value = value;
-    only->signal.commands = commands;
-    only->frame.commands = commands;
-    signals->frame = &only->frame;
-    world->callback_call = "an observer";
-    channel->busy = 1;
-    const uint32_t recorded_count = commands->commands.count;
-    if (MICA_LIKELY(only->call_count++ != only->next_sample)) {
-        only->call(&only->signal);
-    } else {
-        call_measured(only, &only->signal);
-    }
-    channel->busy = 0;
-    world->callback_call = NULL;
-    signals->frame = NULL;
-    if (MICA_UNLIKELY(commands->commands.count != recorded_count || channel->gone_count > 0)) {
-        follow_up(world, channel, only, recorded_count);
-    }
-}
-
-void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity, mica_component component,
-                const void *value) {
-    tell_of(world, channel, kind, entity, component, value);
+    world->callback = &only->callback;
+    call_observer(world, only, &only->signal);
+    end_broadcast(world, channel, NULL);
 }
 
 static inline const void *value_of(const mica_world *world, mica_entity entity, mica_component component) {
@@ -165,12 +153,23 @@ static inline const void *value_of(const mica_world *world, mica_entity entity, 
 
 void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mica_component component,
                        mica_component watched) {
-    tell_of(world, &world->signals.watches.data[watched]->channels[kind], kind, entity, component,
-            value_of(world, entity, component));
+    mi_tell_of(world, &world->signals.watches.data[watched]->channels[kind], kind, entity, component,
+               value_of(world, entity, component));
 }
 
-void mi_tell_value(mica_world *world, uint32_t kind, mica_entity entity, mica_component component, const void *value) {
-    tell_of(world, &world->signals.watches.data[component]->channels[kind], kind, entity, component, value);
+void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value, bool is_given) {
+    mi_channel *channels = world->signals.watches.data[component]->channels;
+    tell_quickly(world, &channels[MICA_ADDED], MICA_ADDED, entity, component, value);
+    if (is_given) {
+        tell_quickly(world, &channels[MICA_SET], MICA_SET, entity, component, value);
+    }
+}
+
+void mi_tell_take(mica_world *world, mica_entity entity, mica_component component) {
+    mi_channel *channel = &world->signals.watches.data[component]->channels[MICA_REMOVED];
+    if (channel->observers.count > 0) {
+        tell_quickly(world, channel, MICA_REMOVED, entity, component, value_of(world, entity, component));
+    }
 }
 
 // Who is connected
@@ -273,11 +272,11 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     }
     mi_channel *channel = open_channel(world, observer->kind, observer->component, observer->query);
     mi_channel alone = {.observers = {.data = &observer, .count = 1}};
-    channel->busy++;
+    const mi_callback callback = {
+        .call = observer_call, .channel = channel, .commands = signal.commands, .outer = world->callback};
+    world->callback = &callback;
     mi_tell(world, &alone, &signal);
-    if (--channel->busy == 0 && channel->gone_count > 0) {
-        sweep(world, channel);
-    }
+    end_broadcast(world, channel, callback.outer);
 }
 
 static void note_heard(mi_signals *signals) {
@@ -293,16 +292,7 @@ static void note_heard(mi_signals *signals) {
     }
 }
 
-// Brings what is known of a channel at a glance up to date.
-static void note_channel(mica_world *world, uint32_t kind, mica_component component, const mi_channel *channel) {
-    mi_signals *signals = &world->signals;
-    if (kind != MICA_ENTERED && kind != MICA_LEFT) {
-        if (channel->observers.count > channel->gone_count) {
-            mi_bit_set(signals->bits[kind], component);
-        } else {
-            mi_bit_clear(signals->bits[kind], component);
-        }
-    }
+void mi_signals_note(mi_signals *signals) {
     signals->kinds = signals->queries.count > 0 ? 1u << MICA_ENTERED | 1u << MICA_LEFT : 0;
     signals->watches_all = false;
     for (uint32_t i = 0; i < MI_SIGNAL_KIND_COUNT; i++) {
@@ -314,7 +304,21 @@ static void note_channel(mica_world *world, uint32_t kind, mica_component compon
         signals->watches_all |= i <= MICA_REMOVED && mi_bit_get(signals->bits[i], signals->word_count, 0);
     }
     signals->is_watched = (signals->kinds & ~(1u << MICA_RESOURCE_SET | 1u << MICA_RESOURCE_REMOVED)) != 0;
+    signals->is_wide = signals->queries.count > 0 || signals->watches_all;
     note_heard(signals);
+}
+
+// Brings what is known of a channel at a glance up to date.
+static void note_channel(mica_world *world, uint32_t kind, mica_component component, const mi_channel *channel) {
+    mi_signals *signals = &world->signals;
+    if (kind != MICA_ENTERED && kind != MICA_LEFT) {
+        if (channel->observers.count > channel->gone_count) {
+            mi_bit_set(signals->bits[kind], component);
+        } else {
+            mi_bit_clear(signals->bits[kind], component);
+        }
+    }
+    mi_signals_note(signals);
 }
 
 // Puts an observer behind the others of its rank; room is there.
@@ -360,13 +364,15 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     observer->id = ++signals->last_id;
     observer->is_connected = true;
     observer->signal = (mica_signal){.world = world,
+                                     .commands = signals->recorded,
                                      .user = given->user,
                                      .component = given->component,
                                      .kind = (mica_signal_kind)given->kind,
                                      .observer = {observer->id}};
-    observer->frame.observer = observer;
+    observer->callback =
+        (mi_callback){.call = observer_call, .observer = observer, .channel = channel, .commands = signals->recorded};
     signals->observers.data[signals->observers.count++] = observer;
-    if (observer->is_own && channel->busy > 0) {
+    if (observer->is_own && is_busy(world, channel)) {
         // It must not push others to where a broadcast has been already.
         channel->observers.data[channel->observers.count++] = observer;
     } else {
@@ -392,7 +398,7 @@ void mi_signal_disconnect(mica_world *world, mi_observer *observer) {
     observer->is_connected = false;
     channel->gone_count++;
     note_only(channel);
-    if (channel->busy == 0) {
+    if (!is_busy(world, channel)) {
         sweep(world, channel);
     }
     note_channel(world, kind, component, channel);

@@ -22,12 +22,16 @@ enum {
 
 struct mi_query_watch;
 
-// An observer that is being called.
-typedef struct mi_call_frame {
-    const struct mi_observer *observer;
-    mica_commands *commands; // that it records into
-    const struct mi_call_frame *outer;
-} mi_call_frame;
+struct mi_channel;
+
+// A callback of the program that the library is in; structure is locked meanwhile.
+typedef struct mi_callback {
+    const char *call;                   // the public function that calls back
+    const struct mi_observer *observer; // that is called; NULL: it is another kind of callback
+    const struct mi_channel *channel;   // whose broadcast that is
+    mica_commands *commands;            // what it is given to record into; NULL: nothing
+    const struct mi_callback *outer;
+} mi_callback;
 
 typedef struct mi_observer {
     uint32_t id;
@@ -46,15 +50,15 @@ typedef struct mi_observer {
     uint64_t calls_before_tick;
     double tick_nanoseconds;  // spent in ticks, and
     double ticks_nanoseconds; // what those took: of the last ones, see run/diagnose.c
-    // What it is told, and its frame, while it is the only one of its channel and nobody else is being called.
+    // What it is told, while it is the only one of its channel and no callback runs; filled in but for entity and
+    // value.
     mica_signal signal;
-    mi_call_frame frame;
+    mi_callback callback;
 } mi_observer;
 
 typedef struct mi_channel {
     MI_ARRAY(mi_observer *) observers;
     mi_observer *only;   // the one that is listed, and connected; NULL: there are none or several
-    uint32_t busy;       // broadcasts under way
     uint32_t gone_count; // of observers that are disconnected and still listed
 } mi_channel;
 
@@ -93,6 +97,7 @@ typedef struct mi_cause {
 
 typedef struct mi_signals {
     bool is_watched;     // somebody is connected to anything but resources
+    bool is_wide;        // somebody waits for a query, or is told of all components
     bool watches_writes; // somebody wants to know of values written through addresses
     bool watches_all;    // somebody of the library's own is told of all components (by watch 0)
     bool holds_made;     // nothing is told of the entity that is made next
@@ -112,7 +117,6 @@ typedef struct mi_signals {
     MI_ARRAY(mica_component) listed;   // scratch: has room for every component that is watched
     mica_entity silent;                // nothing is told of this entity: it is being made. Null: none
     uint32_t last_id;
-    const mi_call_frame *frame; // the innermost call of an observer
     // Reactions.
     mica_commands *recorded;   // what observers record outside walks and systems; NULL: nobody is connected
     mica_commands *applied;    // the round under way
@@ -138,6 +142,8 @@ void mi_tell_written(mica_world *world, mica_component component, const mica_ent
 // is that of `given->query`.
 mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given);
 void mi_signal_disconnect(mica_world *world, mi_observer *observer);
+// Brings what is known at a glance up to date when the watched queries have changed.
+void mi_signals_note(mi_signals *signals);
 // The observer of a number; NULL: there is none.
 mi_observer *mi_signal_find(const mi_signals *signals, uint32_t id);
 void mi_query_watch_free(mica_world *world, mi_query_watch *watch);

@@ -774,9 +774,10 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     spawn_batch batch = {0};
     result = spawn_batch_of(world, asked, component_count, count, NULL, &batch, call);
     if (result == MICA_OK) {
-        world->callback_call = call; // the callback must not move the rows that it is given
+        const mi_callback callback = {.call = call};
+        world->callback = &callback; // the callback must not move the rows that it is given
         fill_spans(&batch, components, component_count, memory, fill, user);
-        world->callback_call = NULL;
+        world->callback = NULL;
         MI_STORE_SHAKE(&world->store, batch.table);
         tell_batch(&batch, NULL);
     }

@@ -81,10 +81,10 @@ void mica_world_destroy(mica_world *world) {
     if (world == NULL) {
         return;
     }
-    if (world->running != NULL || world->callback_call != NULL) { // whoever called the program goes on in this world
+    if (world->running != NULL || world->callback != NULL) { // whoever called the program goes on in this world
         mi_fail(&world->log, MICA_LOCKED, "mica_world_destroy",
                 world->running != NULL ? "system \"{}\" of {} is running" : "the callback of {} runs in {}",
-                MI_TEXT(world->running != NULL ? world->running_system : world->callback_call), MI_TEXT(world->name));
+                MI_TEXT(world->running != NULL ? world->running_system : world->callback->call), MI_TEXT(world->name));
         return;
     }
     for (uint32_t i = world->extensions.count; i-- > 0;) {
@@ -280,17 +280,17 @@ static mica_result fail_locked(mica_world *world, const char *call) {
                            MI_TEXT(mica_query_text(world->queries.data[i])));
         }
     }
-    if (world->signals.frame != NULL) {
-        const char *name = world->signals.frame->observer->name;
+    const mi_callback *callback = world->callback;
+    if (callback != NULL && callback->observer != NULL) {
         return mi_fail(
             &world->log, MICA_LOCKED, call,
             "structure is locked while observer \"{}\" runs; meanwhile changes of entities are recorded into "
             "the signal's commands",
-            MI_TEXT(name == NULL ? "" : name));
+            MI_TEXT(callback->observer->name == NULL ? "" : callback->observer->name));
     }
-    if (world->callback_call != NULL) {
+    if (callback != NULL) {
         return mi_fail(&world->log, MICA_LOCKED, call, "structure is locked while the callback of {} runs",
-                       MI_TEXT(world->callback_call));
+                       MI_TEXT(callback->call));
     }
     return mi_fail(&world->log, MICA_LOCKED, call,
                    "structure is locked while system \"{}\" runs; meanwhile changes of entities are recorded into "

@@ -117,7 +117,7 @@ struct mica_world {
 
     uint32_t walk_count;          // open walks
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
-    const char *callback_call;    // the call whose callback has rows in its hands, NULL: none
+    const mi_callback *callback;  // the innermost that runs, NULL: none
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
     bool running_locks;           // the running system declared its access: structure is locked
@@ -151,9 +151,18 @@ static inline void mi_world_written(mica_world *world, mica_component component,
     }
 }
 
+// What the innermost callback that may record is given to record into; NULL: there is none.
+static inline mica_commands *mi_callback_commands(const mica_world *world) {
+    const mi_callback *callback = world->callback;
+    while (callback != NULL && callback->commands == NULL) {
+        callback = callback->outer;
+    }
+    return callback == NULL ? NULL : callback->commands;
+}
+
 // Whether rows may not move now.
 static inline bool mi_world_is_locked(const mica_world *world) {
-    return world->walk_count > 0 || world->running_locks || world->callback_call != NULL;
+    return world->walk_count > 0 || world->running_locks || world->callback != NULL;
 }
 
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.
