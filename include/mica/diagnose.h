@@ -19,9 +19,7 @@ MICA_BEGIN
 ///   made, or since `mica_world_trim` dropped the last table with it.
 /// - System: a system that has not run although there were ticks since it was added.
 /// - Observer: an observer that took a quarter or more of the time of the last ticks, of which about 64 count.
-/// - Reactions: what observers caused was dropped, because it went on beyond `mica_world_def.reaction_limit`, or
-/// because
-///   memory ran out.
+/// - Reactions: what observers caused was dropped, beyond `mica_world_def.reaction_limit` or for want of memory.
 /// - Events: events that a reader, or the handlers of a type, have missed (event.h).
 /// - Inbox: messages that were refused because the inbox was full (inbox.h).
 #define MICA_DIAGNOSES(X)                      \

@@ -4,8 +4,9 @@
 ///
 /// **When.** What comes is told when it is there: the entity has all its components and links. What goes is told while
 /// everything is still there: the component and all others can be read, whatever made it go, `mica_world_clear` and
-/// `mica_world_destroy` included. A verb that is refused tells nothing. Commands tell what the whole of them did to an
-/// entity: what a buffer adds and removes again is not heard of.
+/// `mica_world_destroy` included. A verb that is refused tells nothing, and so does a command that is skipped. Commands
+/// tell what each fold of them (commands.h) did to an entity: what it adds and removes again is not heard of. An entity
+/// that a buffer makes and destroys is told of as both.
 ///
 /// **Order.** Of one entity that a call makes or changes: `MICA_LEFT`, `MICA_REMOVED`; then the change; then
 /// `MICA_CREATED`, `MICA_ADDED`, `MICA_SET`, `MICA_ENTERED`. Of one that it destroys: `MICA_LEFT`, `MICA_REMOVED`,
@@ -23,7 +24,8 @@
 /// thread's last error (`MICA_LIMIT`) name the chain; in a tick, the tick fails with it. The operation itself stands
 /// and returns what it would have returned.
 ///
-/// Values written through spans, `mica_get_write` and pools' arrays are not told of: see changes.h for these.
+/// Values written through spans, `mica_get_write` and pools' arrays are not told of: queries for changes (query.h),
+/// subscriptions and indexes know of them.
 ///
 /// While nobody is connected, all of this costs a load and a branch an operation. All functions here belong to the
 /// world's thread.
