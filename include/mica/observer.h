@@ -19,10 +19,10 @@
 /// read, values that are there can be set (which tells their observers at once), and structural changes are recorded
 /// into `signal->commands`. Those are applied when the operation that caused them has ended: a verb, a command buffer
 /// as a whole, a walk; all that one operation caused in the order of recording, then all that this caused, and so on.
-/// In a system that locks structure they go into the system's buffer, to the next barrier. Chains longer than
-/// `mica_world_def.reaction_limit` are cut off: what the last link recorded is dropped, and the world's log and the
-/// thread's last error (`MICA_LIMIT`) name the chain; in a tick, the tick fails with it. The operation itself stands
-/// and returns what it would have returned.
+/// In a system that locks structure they go into the system's buffer, to the next barrier. Chains of more calls than
+/// `mica_world_def.reaction_limit` are cut off: what the last link recorded is dropped, a value that it sets for others
+/// to be told of is refused (`MICA_LIMIT`), and the world's log and the thread's last error name the chain; in a tick,
+/// the tick fails with it. The operation itself stands and returns what it would have returned.
 ///
 /// Values written through spans, `mica_get_write` and pools' arrays are not told of: queries for changes (query.h),
 /// subscriptions and indexes know of them.
@@ -39,8 +39,9 @@ MICA_BEGIN
 
 /// What observers are told of.
 typedef enum mica_signal_kind {
-    MICA_ADDED,           ///< a component has come to an entity
-    MICA_SET,             ///< a verb has given a component a value: spawn, add, set and patch, clone, and links
+    MICA_ADDED, ///< a component has come to an entity
+    MICA_SET, ///< a verb has given a component a value: spawn (and what its callback fills in), add, set, patch, clone,
+              ///< links
     MICA_REMOVED,         ///< a component is about to go
     MICA_CREATED,         ///< an entity has been made
     MICA_DESTROYED,       ///< an entity is about to end

@@ -617,7 +617,8 @@ static void publish_elements(const spawn_batch *batch) {
 }
 
 // Tells of all entities of a batch, one after the other.
-static void tell_batch(const spawn_batch *batch, const mica_entity *entities) {
+static void tell_batch(const spawn_batch *batch, const mica_entity *entities, const mica_column *given,
+                       uint32_t given_count) {
     mica_world *world = batch->world;
     if (MICA_LIKELY(!world->signals.is_watched)) {
         return;
@@ -626,7 +627,9 @@ static void tell_batch(const spawn_batch *batch, const mica_entity *entities) {
                         .changes = world->changes.data,
                         .change_count = world->changes.count,
                         .elements = world->elements.data,
-                        .element_count = world->elements.count};
+                        .element_count = world->elements.count,
+                        .given = given,
+                        .given_count = given_count};
     for (uint32_t done = 0; done < batch->count;) {
         uint8_t *base = NULL;
         uint32_t row = 0;
@@ -690,7 +693,7 @@ mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns
         spawn_batch_of(world, columns, column_count, count, entities, &batch, "mica_entity_spawn_many");
     if (result == MICA_OK) {
         MI_STORE_SHAKE(&world->store, batch.table);
-        tell_batch(&batch, entities);
+        tell_batch(&batch, entities, NULL, 0);
     }
     free_batch(world, &batch);
     if (result == MICA_OK) {
@@ -761,13 +764,13 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     if (fill == NULL || component_count <= 0 || components == NULL) {
         return mi_fail_plain(&world->log, MICA_INVALID, call, "needs components and a function that fills them in");
     }
-    const size_t each = sizeof(mica_column) > sizeof(void *) ? sizeof(mica_column) : sizeof(void *);
-    const size_t size = (size_t)component_count * each;
+    const size_t size = (size_t)component_count * (sizeof(mica_column) + sizeof(void *));
     void *memory = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_WORLD, size, _Alignof(max_align_t));
     if (memory == NULL) {
         return mi_fail_memory(&world->log, call, size);
     }
     mica_column *asked = memory;
+    void **columns = (void **)(asked + component_count);
     for (int32_t i = 0; i < component_count; i++) {
         asked[i].component = components[i];
     }
@@ -776,10 +779,13 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     if (result == MICA_OK) {
         const mi_callback callback = {.call = call};
         world->callback = &callback; // the callback must not move the rows that it is given
-        fill_spans(&batch, components, component_count, memory, fill, user);
+        fill_spans(&batch, components, component_count, columns, fill, user);
         world->callback = NULL;
         MI_STORE_SHAKE(&world->store, batch.table);
-        tell_batch(&batch, NULL);
+        for (int32_t i = 0; i < component_count; i++) { // those that were handed out have been given values
+            asked[i].value = mi_schema_type(world->schema, components[i])->info.size > 0 ? columns : NULL;
+        }
+        tell_batch(&batch, NULL, asked, (uint32_t)component_count);
     }
     free_batch(world, &batch);
     mi_heap_release(&world->heap, MICA_MEMORY_WORLD, memory, size, _Alignof(max_align_t));
