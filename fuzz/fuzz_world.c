@@ -4,14 +4,17 @@
 // entity made second.
 //
 // Operations use the verbs, record into command buffers, link, hide, sort pools and groups, walk queries and orders,
-// and add, run and remove systems; inside walks and systems the same bytes go on driving, so that every verb meets the
-// structure lock, and what spans hold copies of is asked for. Allocations (`F`) and hooks (`h`) fail now and then.
+// add, run and remove systems, observe, ask for changes and for values, send and read events; inside walks, systems,
+// observers and handlers the same bytes go on driving, so that every verb meets the structure lock, and what spans hold
+// copies of is asked for. Allocations (`F`) and hooks (`h`) fail now and then.
 //
 // Whatever the bytes are: a verb is refused with MICA_LOCKED only inside a walk, a system or a hook, and with
 // MICA_OUT_OF_MEMORY only when an allocation or a hook failed; one that is refused makes and destroys nothing; values
 // know their own address and their memory (world_kinds.h); numbers that were written are read until they are written
 // again. After each round of operations all invariants hold, queries list what a naive look finds (world_walks.c),
-// pools and groups hold what verbs say (world_pools.c), and at the end all memory comes back.
+// pools and groups hold what verbs say (world_pools.c), observers have heard of those who are there
+// (world_observers.c), and at the end all memory comes back. Changes, indexes and subscriptions are checked when they
+// are asked for (world_changes.c), events when they are seen (world_events.c).
 #include "fuzz_world.h"
 
 enum { SYSTEM_COUNT = 8, ROUND_OPERATIONS = 16 };
@@ -31,8 +34,7 @@ static mica_entity keep_placeholder(fuzz *f, mica_entity placeholder) {
     return placeholder;
 }
 
-// A value of a component; NULL for a tag.
-static const void *make_value(fuzz *f, uint32_t component, any_value *value) {
+const void *make_value(fuzz *f, uint32_t component, any_value *value) {
     static int32_t number;
     static const char *const names[] = {"", "a", NULL, "a name that is somewhat longer than the others"};
     memset(value, 0, sizeof(*value));
@@ -76,6 +78,18 @@ static const void *make_value(fuzz *f, uint32_t component, any_value *value) {
     case PAGED:
         value->paged = (Paged){.now = (int32_t)pick(f, 256), .who = pick_named(f)};
         return value;
+    case NOTED:
+        value->noted = (Noted){.now = (int32_t)pick(f, 8), .who = pick_named(f)};
+        return value;
+    case LISTED:
+        value->listed = (Listed){.now = (int32_t)pick(f, 8), .level = (int32_t)pick(f, 4)};
+        return value;
+    case TIMER:
+        value->timer = (mica_timer){.left_seconds = (double)pick(f, 8) / 8, .period_seconds = (double)pick(f, 4) / 8};
+        return value;
+    case LIFETIME:
+        value->lifetime = (mica_lifetime){.left_seconds = (double)pick(f, 8) / 4, .takes_subtree = pick(f, 2) == 1};
+        return value;
     case SOLE:
     case FICKLE:
     case FICKLE_ROW:
@@ -106,7 +120,8 @@ mica_result check(fuzz *f, mica_result result) {
 static void check_made(fuzz *f, mica_result result, int32_t count_before, int32_t made_count) {
     check(f, result);
     FUZZ_CHECK(result != MICA_OK || f->walk_count == 0, "rows moved during a walk");
-    FUZZ_CHECK(mica_world_entity_count(f->world) == count_before + (result == MICA_OK ? made_count : 0),
+    FUZZ_CHECK(f->is_reacted ||
+                   mica_world_entity_count(f->world) == count_before + (result == MICA_OK ? made_count : 0),
                mica_last_error());
 }
 
@@ -119,7 +134,9 @@ static bool is_full(const fuzz *f) {
 }
 
 void remember_written(fuzz *f, mica_entity entity, uint32_t component, int32_t number) {
-    if (is_numbered(component)) {
+    if (f->is_reacted) {
+        forget_written(f, entity, component);
+    } else if (is_numbered(component)) {
         f->written[(mica_entity_index(entity) * 31 + component) % WRITTEN_COUNT] =
             (fuzz_written){entity, component, number};
     }
@@ -212,7 +229,8 @@ static void do_spawn(fuzz *f) {
         const uint32_t component = number_of_component(f, values[i].component);
         const bool is_known = is_numbered(component) && values[i].value != NULL;
         // A child of nobody is a root.
-        FUZZ_CHECK(component == CHILD_OF || mica_entity_has(f->world, entity, values[i].component), "");
+        FUZZ_CHECK(component == CHILD_OF || f->is_reacted || mica_entity_has(f->world, entity, values[i].component),
+                   "");
         if (is_known) {
             remember_written(f, entity, component, number_of(values[i].value));
         }
@@ -269,7 +287,7 @@ static void do_clone(fuzz *f) {
     const mica_entity entity = mica_entity_clone(f->world, source);
     check_made(f, result_of(entity), count, 1);
     keep(f, entity);
-    for (uint32_t i = 0; i < COMPONENT_COUNT && !mica_entity_is_null(entity); i++) {
+    for (uint32_t i = 0; i < COMPONENT_COUNT && !mica_entity_is_null(entity) && !f->is_reacted; i++) {
         const mica_component id = f->ids[i];
         // A child of nobody, which a failed allocation may have left one, is cloned to a root.
         FUZZ_CHECK(i == CHILD_OF || mica_entity_has(f->world, entity, id) == mica_entity_has(f->world, source, id),
@@ -307,7 +325,9 @@ static void do_destroy_many(fuzz *f) {
 // What came along with a component that was added.
 static void check_required(const fuzz *f, mica_entity entity, uint32_t component, bool is_added) {
     const mica_component_info *info = mica_schema_info(mica_world_schema(f->world), f->ids[component]);
-    FUZZ_CHECK(!is_added || mica_entity_has_all(f->world, entity, info->required, info->required_count), info->name);
+    FUZZ_CHECK(!is_added || f->is_reacted ||
+                   mica_entity_has_all(f->world, entity, info->required, info->required_count),
+               info->name);
 }
 
 static void do_add(fuzz *f) {
@@ -322,7 +342,8 @@ static void do_add(fuzz *f) {
         remember_written(f, entity, component, value == NULL ? 0 : number_of(value));
     }
     check_required(f, entity, component, result == MICA_OK);
-    FUZZ_CHECK(result == MICA_OK || mica_entity_has(f->world, entity, f->ids[component]) == has, mica_last_error());
+    FUZZ_CHECK(result == MICA_OK || f->is_reacted || mica_entity_has(f->world, entity, f->ids[component]) == has,
+               mica_last_error());
 }
 
 static void do_set(fuzz *f) {
@@ -336,14 +357,15 @@ static void do_set(fuzz *f) {
         remember_written(f, entity, component, number_of(value));
     }
     check_required(f, entity, component, result == MICA_OK && !has);
-    FUZZ_CHECK(result == MICA_OK || mica_entity_has(f->world, entity, f->ids[component]) == has, mica_last_error());
+    FUZZ_CHECK(result == MICA_OK || f->is_reacted || mica_entity_has(f->world, entity, f->ids[component]) == has,
+               mica_last_error());
 }
 
 static void do_remove(fuzz *f) {
     const mica_entity entity = pick_target(f);
     const uint32_t component = pick(f, COMPONENT_COUNT);
     if (check(f, mica_entity_remove(f->world, entity, f->ids[component])) == MICA_OK) {
-        FUZZ_CHECK(!mica_entity_has(f->world, entity, f->ids[component]), "");
+        FUZZ_CHECK(f->is_reacted || !mica_entity_has(f->world, entity, f->ids[component]), "");
         forget_written(f, entity, component);
     }
 }
@@ -353,7 +375,7 @@ static void do_link(fuzz *f) {
     const mica_entity parent = pick_target(f);
     const mica_pose pose = pick(f, 2) == 0 ? MICA_POSE_LOCAL : MICA_POSE_WORLD;
     if (check(f, mica_entity_set_parent(f->world, child, parent, pose)) == MICA_OK) {
-        FUZZ_CHECK(mica_entity_equal(mica_parent(f->world, child), parent), "");
+        FUZZ_CHECK(f->is_reacted || mica_entity_equal(mica_parent(f->world, child), parent), "");
     }
 }
 
@@ -367,7 +389,7 @@ static void do_link_many(fuzz *f) {
     }
     const mica_result result = check(f, mica_entity_set_parent_many(f->world, children, parents, count));
     for (int32_t i = 0; i < count && result == MICA_OK; i++) {
-        FUZZ_CHECK(mica_entity_equal(mica_parent(f->world, children[i]), parents[i]), "");
+        FUZZ_CHECK(f->is_reacted || mica_entity_equal(mica_parent(f->world, children[i]), parents[i]), "");
     }
 }
 
@@ -376,7 +398,7 @@ static void do_destroy_subtree(fuzz *f) {
     const int32_t child_count = mica_child_count(f->world, root);
     const int32_t count = mica_world_entity_count(f->world);
     if (check(f, mica_entity_destroy_subtree(f->world, root)) == MICA_OK) {
-        FUZZ_CHECK(mica_world_entity_count(f->world) <= count - 1 - child_count, "");
+        FUZZ_CHECK(f->is_reacted || mica_world_entity_count(f->world) <= count - 1 - child_count, "");
     }
 }
 
@@ -392,9 +414,13 @@ static void do_look(fuzz *f) {
     const mica_component id = f->ids[component];
     const bool has = mica_entity_has(f->world, entity, id);
     FUZZ_CHECK((mica_entity_get(f->world, entity, id) != NULL) == (has && !is_tag(component)), "");
-    FUZZ_CHECK(mica_entity_get_write(f->world, entity, id) == NULL || (has && component != CHILD_OF), "");
+    const bool is_handed_out = mica_entity_get_write(f->world, entity, id) != NULL;
+    FUZZ_CHECK(!is_handed_out || (has && component != CHILD_OF), "");
+    if (is_handed_out) {
+        note_written(f, entity, component);
+    }
     const mica_result result = check(f, mica_entity_patch(f->world, entity, f->ids[0], add_one, NULL));
-    FUZZ_CHECK((result == MICA_OK) == mica_entity_has(f->world, entity, f->ids[0]), mica_last_error());
+    FUZZ_CHECK(f->is_reacted || (result == MICA_OK) == mica_entity_has(f->world, entity, f->ids[0]), mica_last_error());
     forget_written(f, entity, HEALTH);
     mica_component listed[COMPONENT_COUNT];
     const int32_t count = mica_entity_components(f->world, entity, listed, COMPONENT_COUNT);
@@ -431,13 +457,14 @@ static void do_resource(fuzz *f) {
         break;
     default:
         check(f, mica_resource_remove(f->world, id));
-        FUZZ_CHECK(mica_resource_get(f->world, id) == NULL && mica_resource_version(f->world, id) == 0, "");
+        FUZZ_CHECK(
+            f->is_reacted || (mica_resource_get(f->world, id) == NULL && mica_resource_version(f->world, id) == 0), "");
     }
 }
 
 static void do_clear(fuzz *f) {
     if (pick(f, 4) == 3 && check(f, mica_world_clear(f->world)) == MICA_OK) {
-        FUZZ_CHECK(mica_world_entity_count(f->world) == 0 && f->walk_count == 0, "");
+        FUZZ_CHECK((f->is_reacted || mica_world_entity_count(f->world) == 0) && f->walk_count == 0, "");
     }
 }
 
@@ -563,7 +590,7 @@ static void do_record(fuzz *f) {
 static void do_apply(fuzz *f) {
     const mica_result result = check(f, mica_commands_apply(f->commands));
     forget_all_written(f);
-    FUZZ_CHECK(result != MICA_OK || mica_commands_count(f->commands) == 0, "");
+    FUZZ_CHECK(result != MICA_OK || f->is_reacted || mica_commands_count(f->commands) == 0, "");
     for (uint32_t i = 0; i < PLACEHOLDER_COUNT && result == MICA_OK; i++) {
         keep(f, mica_commands_resolve(f->commands, f->placeholders[i]));
     }
@@ -713,14 +740,22 @@ static const struct {
     {'o', do_group},         {'e', do_visibility},
     {'Q', do_query_text},    {'i', do_order},
     {'I', do_order_walk},    {'K', do_check_written},
-    {'W', do_walk_two},
+    {'W', do_walk_two},      {'O', do_observe},
+    {'N', do_follow},        {'j', do_versions},
+    {'M', do_mark},          {'V', do_index},
+    {'U', do_subscription},  {'E', do_event},
+    {'J', do_inbox},         {'H', do_diagnose},
 };
 
 void run_operation(fuzz *f) {
     const char letter = (char)take(f);
+    f->is_reacted &= f->depth > 0;
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (operations[i].letter == letter) {
             operations[i].run(f);
+            if (f->is_reacted) {
+                forget_all_written(f);
+            }
             return;
         }
     }
@@ -748,16 +783,20 @@ static void end(fuzz *f) {
     for (int32_t i = 0; i < ORDER_COUNT; i++) {
         mica_query_release(f->orders[i].query);
     }
+    release_changes(f);
     mica_commands_destroy(f->commands);
-    f->depth++; // in stop functions
+    f->depth++; // in stop functions and observers
     mica_world_destroy(f->world);
+    check_books_ended(f);
     FUZZ_CHECK_MEMORY(&f->watched.allocator);
     FUZZ_CHECK(placed.live_count == 0, "values that were not ended");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
     static fuzz f;
-    f = (fuzz){.bytes = bytes, .byte_size = byte_size};
+    memset(&f, 0, sizeof(f)); // too large for a value on the stack
+    f.bytes = bytes;
+    f.byte_size = byte_size;
     placed = (placed_book){0};
     begin(&f);
     while (f.at < f.byte_size) {
@@ -770,6 +809,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
         check_written(&f);
         check_pools(&f);
         check_queries(&f);
+        check_books(&f);
+        check_readers(&f);
     }
     end(&f);
     return 0;

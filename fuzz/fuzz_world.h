@@ -14,7 +14,14 @@ enum {
     ENTITY_LIMIT = 4000,
     DEPTH_LIMIT = 4,
     WRITTEN_COUNT = 256,
-    PLACED_COUNT = 32
+    PLACED_COUNT = 32,
+    BOOK_COUNT = 4,
+    BOOK_SLOT_COUNT = 8192,
+    FOLLOWER_COUNT = 4,
+    FOLLOWED_MAX = 4096,
+    SUBSCRIPTION_COUNT = 2,
+    READER_COUNT = 3,
+    HANDLER_COUNT = 4
 };
 
 // A query with its terms, for the naive answer.
@@ -49,6 +56,57 @@ typedef struct fuzz_placed {
     int32_t serial;
 } fuzz_placed;
 
+// What two observers have heard: who came, and has not gone since.
+typedef struct fuzz_book {
+    struct fuzz *f;
+    mica_observer comes, goes; // 0: there is none
+    uint32_t component;        // COMPONENT_COUNT: entities as a whole, or a query
+    mica_query *query;         // as good as the observers
+    bool acts;                 // goes on with the input inside
+    bool is_complete;          // has heard of everybody who is there
+    bool repeats;              // asked who was there while others were still being told of them
+    int32_t here_count;
+    mica_entity here[BOOK_SLOT_COUNT]; // by index
+} fuzz_book;
+
+// A query for changes, and what it must find by all that was heard since it was last walked.
+typedef struct fuzz_follower {
+    struct fuzz *f;
+    mica_query *query; // retained; NULL: none
+    uint32_t component;
+    mica_use use; // changed, added or removed
+    mica_observer observers[2];
+    uint64_t version;    // outside systems
+    mica_system system;  // 0: outside systems
+    uint64_t fail_count; // of allocations when it was last walked
+    bool is_lost;        // it has heard more than there is room for
+    int32_t count;
+    mica_entity entities[FOLLOWED_MAX];
+} fuzz_follower;
+
+// Whom a subscription has told of.
+typedef struct fuzz_subscription {
+    mica_subscription *subscription; // NULL: none
+    bool is_complete;                // it was there before all entities, and about everything
+    int32_t known_count;
+    mica_entity known[BOOK_SLOT_COUNT]; // by index
+} fuzz_subscription;
+
+typedef struct fuzz_reader {
+    mica_event_reader *reader; // NULL: none
+    mica_component component;
+    uint64_t sent_count; // of the type before it was made
+    uint64_t seen_count;
+    int32_t last; // number of the event that was seen last
+} fuzz_reader;
+
+typedef struct fuzz_handler {
+    struct fuzz *f;
+    mica_event_handler handler; // 0: none
+    bool acts;                  // goes on with the input inside
+    int32_t last;
+} fuzz_handler;
+
 typedef struct fuzz {
     const uint8_t *bytes;
     size_t byte_size;
@@ -72,7 +130,15 @@ typedef struct fuzz {
     Health held; // a resource held by pointer
     bool is_recording;
     int32_t walk_count;
-    int32_t depth; // walks, systems and hooks that are open
+    int32_t depth; // walks, systems, observers and hooks that are open
+    // An observer or a handler has changed something in the operation under way: what it does by itself is not known.
+    bool is_reacted;
+    fuzz_book books[BOOK_COUNT];
+    fuzz_follower followers[FOLLOWER_COUNT];
+    fuzz_subscription subscriptions[SUBSCRIPTION_COUNT];
+    fuzz_reader readers[READER_COUNT];
+    fuzz_handler handlers[HANDLER_COUNT];
+    int32_t event_number; // of the event or message that was sent last
 } fuzz;
 
 // Choices
@@ -109,6 +175,8 @@ void run_inside(fuzz *f, mica_commands *commands);
 
 // Queries, orders and walks (world_walks.c)
 
+// A value of a component; NULL for a tag. Consumes input.
+const void *make_value(fuzz *f, uint32_t component, any_value *value);
 // Makes up to BATCH_MAX - 1 terms; returns how many.
 int32_t make_terms(fuzz *f, mica_term *terms);
 void walk(fuzz *f, mica_iter it);
@@ -129,6 +197,35 @@ void do_group(fuzz *f);
 void do_visibility(fuzz *f);
 // Pools and groups hold what verbs say of single entities, in the places that they name.
 void check_pools(fuzz *f);
+
+// Observers (world_observers.c)
+
+void do_observe(fuzz *f);
+// Books agree with the world.
+void check_books(const fuzz *f);
+// Nobody is left when a world has ended.
+void check_books_ended(const fuzz *f);
+// An observer or a handler goes on with the input.
+void react(fuzz *f, mica_commands *commands);
+
+// Changes, indexes and subscriptions (world_changes.c)
+
+void do_follow(fuzz *f);
+void do_versions(fuzz *f);
+void do_mark(fuzz *f);
+void do_index(fuzz *f);
+void do_subscription(fuzz *f);
+// Before the world ends.
+void release_changes(fuzz *f);
+// A value may have been written through an address.
+void note_written(fuzz *f, mica_entity entity, uint32_t component);
+
+// Events, the inbox, timers and diagnoses (world_events.c)
+
+void do_event(fuzz *f);
+void do_inbox(fuzz *f);
+void do_diagnose(fuzz *f);
+void check_readers(fuzz *f);
 
 // Numbers that were written must be read until they are written again or their component goes.
 

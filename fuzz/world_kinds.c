@@ -34,6 +34,10 @@ mica_type *const component_types[COMPONENT_COUNT] = {
     [ENGINE] = mica_type_of(Engine),
     [LOOSE] = mica_type_of(Loose),
     [BULK] = mica_type_of(Bulk),
+    [NOTED] = mica_type_of(Noted),
+    [LISTED] = mica_type_of(Listed),
+    [TIMER] = mica_type_of(mica_timer),
+    [LIFETIME] = mica_type_of(mica_lifetime),
 };
 
 bool is_tag(uint32_t component) {
@@ -54,6 +58,8 @@ bool is_numbered(uint32_t component) {
     case ENGINE:
     case LOOSE:
     case BULK:
+    case NOTED:
+    case LISTED:
         return true;
     default:
         return false;

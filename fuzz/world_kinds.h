@@ -67,6 +67,18 @@ MICA_STRUCT_WITH(Engine,
                  (.storage = MICA_POOL, .required = {mica_type_of(Plate), mica_type_of(Noisy), mica_type_of(Kept)}),
                  { int32_t now; });
 
+// Those whose changes are known row by row, and which are found by their values.
+MICA_STRUCT_WITH(Noted,
+                 (.storage = MICA_TABLE, .track_rows = true, .indexes = {{"now", MICA_ORDERED}, {"who", MICA_HASH}}), {
+                     int32_t now;
+                     mica_entity who;
+                 });
+MICA_STRUCT_WITH(Listed,
+                 (.storage = MICA_POOL, .track_rows = true, .indexes = {{"now", MICA_HASH}, {"level", MICA_ORDERED}}), {
+                     int32_t now;
+                     int32_t level;
+                 });
+
 // Numbers of components; the order is part of the inputs' format.
 enum {
     HEALTH,
@@ -97,6 +109,10 @@ enum {
     ENGINE,
     LOOSE,
     BULK,
+    NOTED,
+    LISTED,
+    TIMER,
+    LIFETIME,
     COMPONENT_COUNT
 };
 
@@ -115,6 +131,10 @@ typedef union any_value {
     Fixed fixed;
     Placed placed;
     Bulk bulk;
+    Noted noted;
+    Listed listed;
+    mica_timer timer;
+    mica_lifetime lifetime;
 } any_value;
 
 extern mica_type *const component_types[COMPONENT_COUNT];

@@ -204,6 +204,9 @@ static void write_column(fuzz *f, const mica_iter *it, uint32_t component) {
     const mica_component_info *info = mica_schema_info(mica_world_schema(f->world), f->ids[component]);
     uint8_t *column = mica_iter_write_id(it, f->ids[component]);
     const int32_t step = 1 + f->stamp % 3;
+    for (int32_t i = 0; i < it->count && column != NULL; i++) {
+        note_written(f, it->entities[i], component);
+    }
     for (int32_t i = 0; i < it->count && column != NULL; i += step) {
         const int32_t number = ++f->stamp;
         memcpy(column + (size_t)i * info->size, &number, sizeof(number));

@@ -98,7 +98,9 @@ static void tell_written(mica_world *world, const mi_pool *pool) {
             first = position + 1;
         }
     }
-    mi_world_written(world, pool->type->info.id, pool->entities + first, pool->count - first);
+    if (first < pool->count) {
+        mi_world_written(world, pool->type->info.id, pool->entities + first, pool->count - first);
+    }
 }
 
 mica_pool_view mica_pool_write(mica_world *world, mica_component component) {

@@ -498,8 +498,11 @@ static bool next_removed(mi_walk *walk) {
         }
     }
     walk->position = at;
-    walk->piece = (mi_piece){.entities = removals->entities.data + first, .count = first < end ? at - first : 0};
-    return first < end;
+    if (first == end) { // the log may have no memory yet
+        return false;
+    }
+    walk->piece = (mi_piece){.entities = removals->entities.data + first, .count = at - first};
+    return true;
 }
 
 static bool has_piece(mi_walk *walk) {
