@@ -452,7 +452,7 @@ static void end_dispatch(mica_world *world, mi_event_queue *queue, const mi_call
     queue->busy--;
     sweep_bindings(queue);
     if (current->commands == world->signals.recorded && mica_commands_count(current->commands) > 0) {
-        world->signals.has_recorded = true;
+        world->signals.has_rest = true;
     }
     mi_world_finish(world, current->call);
 }

@@ -68,8 +68,8 @@ mi_told mi_world_told(const mica_world *world, const mi_notice *notice) {
     if (is_single && added != 0) {
         told.component = (mica_component)(added_word * 64 + (uint32_t)__builtin_ctzll(added));
     }
-    const bool is_wide = signals->queries.count > 0 || signals->watches_all;
-    told.before = removed != 0 || (is_wide && (changed != 0 || signals->watches_all));
+    // Who is told of a value alone is told after all queries have been looked at as well.
+    told.before = removed != 0 || (signals->is_wide && (changed != 0 || is_set || signals->watches_all));
     told.after = is_set || added != 0 || told.before;
     return told;
 }

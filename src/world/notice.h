@@ -175,7 +175,7 @@ mica_result mi_tell_check_depth(const mica_world *world, mica_signal_kind kind, 
 void mi_world_react(mica_world *world, const char *call);
 // To be called at the end of every verb that may tell.
 static inline void mi_world_finish(mica_world *world, const char *call) {
-    if (MICA_UNLIKELY(world->signals.has_recorded)) {
+    if (MICA_UNLIKELY(world->signals.has_rest)) {
         mi_world_react(world, call);
     }
 }

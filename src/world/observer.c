@@ -1,7 +1,7 @@
 // Connecting and disconnecting: what programs say of their observers. Broadcasts are in signal.c.
 //
-// Observers of one query share a mi_query_watch, which holds a reference to it. It stays while a broadcast may go over
-// the list of those, and is looked for when an observer is connected or disconnected otherwise.
+// Observers of one query share a mi_query_watch, which holds a reference to it until nobody waits for it any more and
+// no broadcast may go over the list of those.
 #include "world/notice.h"
 
 #include "world/query.h"
@@ -71,23 +71,6 @@ static mica_result find_component(mica_world *world, const mica_observer_def *de
 }
 
 // Queries
-
-static void drop_query_watch(mica_world *world, mi_query_watch *watch) {
-    mi_signals *signals = &world->signals;
-    if (watch == NULL || watch->entered.observers.count + watch->left.observers.count > 0 || world->callback != NULL) {
-        return; // a broadcast may go over the list
-    }
-    uint32_t place = 0;
-    while (signals->queries.data[place] != watch) {
-        place++;
-    }
-    signals->queries.count--;
-    memmove(&signals->queries.data[place], &signals->queries.data[place + 1],
-            (signals->queries.count - place) * sizeof(mi_query_watch *));
-    mica_query_release(watch->query);
-    mi_query_watch_free(world, watch);
-    mi_signals_note(signals);
-}
 
 // The watch of a query, a new one if there is none; NULL: out of memory.
 static mi_query_watch *open_query_watch(mica_world *world, mica_query *query) {
@@ -196,7 +179,7 @@ mica_observer mica_observer_connect(mica_world *world, const mica_observer_def *
     mi_observer *observer = given.name == NULL ? NULL : mi_signal_connect(world, &given);
     if (observer == NULL) {
         mi_heap_release_text(&world->heap, MICA_MEMORY_OBSERVERS, given.name);
-        drop_query_watch(world, given.query);
+        mi_signals_drop_idle(world);
         mi_fail_memory(&world->log, call, sizeof(mi_observer));
         return (mica_observer){0};
     }
@@ -207,7 +190,7 @@ mica_observer mica_observer_connect(mica_world *world, const mica_observer_def *
         result = tell_of_existing(world, observer, call);
         if (result != MICA_OK) {
             mi_signal_disconnect(world, observer);
-            drop_query_watch(world, given.query);
+            mi_signals_drop_idle(world);
             return (mica_observer){0};
         }
         mi_world_finish(world, call);
@@ -226,9 +209,8 @@ mica_result mica_observer_disconnect(mica_world *world, mica_observer observer) 
     if (found == NULL) {
         return MICA_UNKNOWN;
     }
-    mi_query_watch *query = found->query;
     mi_signal_disconnect(world, found);
-    drop_query_watch(world, query);
+    mi_signals_drop_idle(world);
     return MICA_OK;
 }
 

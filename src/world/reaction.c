@@ -70,7 +70,7 @@ void mi_note_cause(mica_world *world, const mi_observer *observer, const mica_si
     if (signal->commands != signals->recorded) {
         return; // a system's or a walk's, which is applied with that
     }
-    signals->has_recorded = true;
+    signals->has_rest = true;
     // Without memory the chain is told without this link.
     if (MI_RESERVE(&world->heap, MICA_MEMORY_OBSERVERS, &signals->causes, signals->causes.count + 1u)) {
         const mi_cause cause = {.parent = present_cause(signals),
@@ -201,7 +201,8 @@ void mi_world_react(mica_world *world, const char *call) {
     signals->is_reacting = true;
     react(world, call);
     signals->is_reacting = false;
-    signals->has_recorded = false;
+    signals->has_rest = false;
+    mi_signals_drop_idle(world);
     signals->causes.count = 0;
     signals->round_cause = 0;
     signals->next_cause = 0;

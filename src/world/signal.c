@@ -279,20 +279,26 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     end_broadcast(world, channel, callback.outer);
 }
 
+// Whoever is still listed may be in a broadcast, or is connected.
+static bool is_idle(const mi_query_watch *watch) {
+    return watch->entered.observers.count + watch->left.observers.count == 0;
+}
+
 static void note_heard(mi_signals *signals) {
     for (uint32_t k = 0; k < signals->word_count; k++) {
         signals->heard_bits[k] =
             signals->bits[MICA_ADDED][k] | signals->bits[MICA_SET][k] | signals->bits[MICA_REMOVED][k];
     }
     for (uint32_t i = 0; i < signals->queries.count; i++) {
-        const mica_query *query = signals->queries.data[i]->query;
-        for (uint32_t k = 0; k < query->term_count; k++) {
-            mi_bit_set(signals->heard_bits, query->terms[k].component);
+        const mi_query_watch *watch = signals->queries.data[i];
+        for (uint32_t k = 0; !is_idle(watch) && k < watch->query->term_count; k++) {
+            mi_bit_set(signals->heard_bits, watch->query->terms[k].component);
         }
     }
 }
 
-void mi_signals_note(mi_signals *signals) {
+// Brings what is known of all channels at a glance up to date.
+static void note_kinds(mi_signals *signals) {
     signals->kinds = signals->queries.count > 0 ? 1u << MICA_ENTERED | 1u << MICA_LEFT : 0;
     signals->watches_all = false;
     for (uint32_t i = 0; i < MI_SIGNAL_KIND_COUNT; i++) {
@@ -308,7 +314,7 @@ void mi_signals_note(mi_signals *signals) {
     note_heard(signals);
 }
 
-// Brings what is known of a channel at a glance up to date.
+// The same of one channel.
 static void note_channel(mica_world *world, uint32_t kind, mica_component component, const mi_channel *channel) {
     mi_signals *signals = &world->signals;
     if (kind != MICA_ENTERED && kind != MICA_LEFT) {
@@ -318,7 +324,7 @@ static void note_channel(mica_world *world, uint32_t kind, mica_component compon
             mi_bit_clear(signals->bits[kind], component);
         }
     }
-    mi_signals_note(signals);
+    note_kinds(signals);
 }
 
 // Puts an observer behind the others of its rank; room is there.
@@ -454,10 +460,32 @@ static void free_channel(mica_world *world, mi_channel *channel) {
     MI_FREE(&world->heap, MICA_MEMORY_OBSERVERS, &channel->observers);
 }
 
-void mi_query_watch_free(mica_world *world, mi_query_watch *watch) {
+static void free_query_watch(mica_world *world, mi_query_watch *watch) {
     free_channel(world, &watch->entered);
     free_channel(world, &watch->left);
     mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, watch, sizeof(*watch), _Alignof(mi_query_watch));
+}
+
+void mi_signals_drop_idle(mica_world *world) {
+    mi_signals *signals = &world->signals;
+    if (world->callback != NULL) {
+        signals->has_rest = true;
+        return;
+    }
+    uint32_t kept_count = 0;
+    for (uint32_t i = 0; i < signals->queries.count; i++) {
+        mi_query_watch *watch = signals->queries.data[i];
+        if (is_idle(watch)) {
+            mica_query_release(watch->query);
+            free_query_watch(world, watch);
+        } else {
+            signals->queries.data[kept_count++] = watch;
+        }
+    }
+    if (kept_count < signals->queries.count) {
+        signals->queries.count = kept_count;
+        note_kinds(signals);
+    }
 }
 
 void mi_world_free_signals(mica_world *world) {
@@ -474,7 +502,7 @@ void mi_world_free_signals(mica_world *world) {
         }
     }
     for (uint32_t i = 0; i < signals->queries.count; i++) {
-        mi_query_watch_free(world, signals->queries.data[i]);
+        free_query_watch(world, signals->queries.data[i]);
     }
     mi_heap_release(heap, MICA_MEMORY_OBSERVERS, signals->bits[0],
                     (size_t)(MI_SIGNAL_KIND_COUNT + 1) * signals->word_count * sizeof(uint64_t), sizeof(uint64_t));

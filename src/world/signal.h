@@ -77,7 +77,7 @@ typedef struct mi_watch {
     MI_ARRAY(mi_writer_watch) written;
 } mi_watch;
 
-// A query that observers wait for entities to match, or to cease to.
+// A query that observers wait for entities to match, or to cease to. *Idle*: nobody waits any more.
 typedef struct mi_query_watch {
     mica_query *query; // a reference is held
     mi_channel entered;
@@ -102,7 +102,7 @@ typedef struct mi_signals {
     bool watches_all;    // somebody of the library's own is told of all components (by watch 0)
     bool holds_made;     // nothing is told of the entity that is made next
     bool is_reacting;
-    bool has_recorded; // observers have recorded into `recorded`
+    bool has_rest; // when the operation ends, `recorded` is to be applied, or idle queries are to be dropped
     // The column of a chunk that was told of last as written, and when; NULL when no walk is open.
     const void *written_column;
     uint64_t written_version;
@@ -142,11 +142,10 @@ void mi_tell_written(mica_world *world, mica_component component, const mica_ent
 // is that of `given->query`.
 mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given);
 void mi_signal_disconnect(mica_world *world, mi_observer *observer);
-// Brings what is known at a glance up to date when the watched queries have changed.
-void mi_signals_note(mi_signals *signals);
 // The observer of a number; NULL: there is none.
 mi_observer *mi_signal_find(const mi_signals *signals, uint32_t id);
-void mi_query_watch_free(mica_world *world, mi_query_watch *watch);
+// Drops the queries that are idle: at once, or, as a broadcast may go over them, when the operation ends.
+void mi_signals_drop_idle(mica_world *world);
 
 // Ends all observers; the world is about to end.
 void mi_world_free_signals(mica_world *world);

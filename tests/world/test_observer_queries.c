@@ -1,6 +1,8 @@
 // Observers of queries: who comes to match and who is about to match no longer, whatever made it so.
 #include "observer_world.h"
 
+#include "world/world.h"
+
 static mica_entity entity_a(void) {
     return mica_entity_make(1, 0);
 }
@@ -316,8 +318,82 @@ static void everybody_leaves_when_the_world_is_cleared_or_ends(void **state) {
     }
 }
 
+// The value's observer is told of something that no query asks about.
+static void a_value_that_comes_elsewhere_lets_nobody_enter_again(void **state) {
+    fixture *f = *state;
+    const mica_entity a = mica_create(f->world);
+    const mica_entity b = mica_create(f->world);
+    listen(f, MICA_SET, mica_type_of(Speed));
+    connect_def(f, "hurt", (mica_observer_def){.on = MICA_ENTERED, .query = {mica_read(Health)}}, NULL);
+    mica_set(f->world, a, Health, {1});
+    assert_told(f, "entered a.hurt");
+    mica_set(f->world, b, Speed, {1});
+    assert_told(f, "set b.Speed=1");
+    mica_set(f->commands, a, Speed, {2});
+    apply(f);
+    assert_told(f, "set a.Speed=2");
+}
+
+static void go(fixture *f, const mica_signal *signal) {
+    assert_int_equal(mica_observer_disconnect(f->world, signal->observer), MICA_OK);
+}
+
+static void a_query_is_let_go_with_its_last_observer(void **state) {
+    fixture *f = *state;
+    const mica_entity a = mica_create(f->world);
+    const listener *on = connect_def(f, "hurt", (mica_observer_def){.on = MICA_LEFT, .query = {mica_read(Health)}}, go);
+    assert_int_equal(mica_observer_disconnect(f->world, on->observer), MICA_OK);
+    assert_false(f->world->signals.is_watched);
+    connect_def(f, "hurt", (mica_observer_def){.on = MICA_ENTERED, .query = {mica_read(Health)}}, go);
+    mica_set(f->world, a, Health, {1}); // it goes by itself, during the broadcast
+    assert_told(f, "entered a.hurt");
+    assert_false(f->world->signals.is_watched);
+    assert_int_equal(f->world->signals.queries.count, 0);
+    assert_int_equal(mica_world_trim(f->world), MICA_OK);
+    assert_int_equal(mica_world_statistics(f->world).query_count, 0);
+}
+
+enum { HIGH_COUNT = 300 };
+static mica_observer high_observer;
+static mica_component highest;
+
+static void connect_without_memory(fixture *f, const mica_signal *signal) {
+    mica_query *query = mica_query_find(f->world, &(mica_term){.use = MICA_USE_WITH, .component = highest}, 1);
+    const mica_observer_def def = {.on = MICA_ENTERED, .of = query, .call = write_down, .user = signal->user};
+    uint64_t n = 1;
+    do {
+        test_allocator_fail_at(&f->allocator, n++);
+        high_observer = mica_observer_connect(f->world, &def);
+        test_allocator_fail_stop(&f->allocator);
+        // Another one that needs no memory: all that is known of who listens is brought up to date.
+        assert_int_equal(mica_observer_disconnect(f->world, f->listeners[1].observer), MICA_OK);
+        f->listeners[1].observer = mica_on_set(f->world, Speed, write_down, &f->listeners[1]);
+    } while (high_observer.id == 0);
+}
+
+static void connecting_to_a_query_inside_without_memory_connects_nobody(void **state) {
+    static mica_type types[HIGH_COUNT];
+    static char names[HIGH_COUNT][16];
+    fixture *f = *state;
+    for (int32_t i = 0; i < HIGH_COUNT; i++) {
+        snprintf(names[i], sizeof(names[i]), "High%d", i);
+        types[i] = (mica_type){.name = names[i], .kind = MICA_KIND_TAG};
+        highest = mica_world_register(f->world, &types[i]);
+        assert_int_not_equal(highest, 0);
+    }
+    const mica_entity a = mica_spawn(f->world, mica_value_of(Health, {1}));
+    listen_then(f, MICA_SET, mica_type_of(Health), connect_without_memory);
+    listen(f, MICA_SET, mica_type_of(Speed));
+    mica_set(f->world, a, Health, {2});
+    assert_int_equal(mica_observer_disconnect(f->world, high_observer), MICA_OK);
+    assert_int_equal(f->world->signals.queries.count, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        CASE(a_value_that_comes_elsewhere_lets_nobody_enter_again),
+        CASE(a_query_is_let_go_with_its_last_observer),
+        CASE(connecting_to_a_query_inside_without_memory_connects_nobody),
         CASE(an_entity_matches_whichever_component_comes_last),
         CASE(without_terms_are_left_by_adding),
         CASE(any_of_is_left_with_the_last_of_them),
