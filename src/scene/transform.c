@@ -169,8 +169,8 @@ static bool rebase_one(mica_world *world, mica_component transform, uint32_t ind
     if (pose == NULL) {
         return false;
     }
+    const mica_entity entity = mi_slots_handle(&world->store.slots, index);
     if (!mi_rebase_apply(rebase, pose)) {
-        const mica_entity entity = mi_slots_handle(&world->store.slots, index);
         mi_log(
             &world->log, MICA_LOG_WARNING,
             "entity %u:%u cannot keep its world pose under its new parent: it would be sheared; the nearest pose was "
@@ -178,6 +178,7 @@ static bool rebase_one(mica_world *world, mica_component transform, uint32_t ind
             (unsigned)mica_entity_index(entity), (unsigned)mica_entity_generation(entity));
     }
     mi_column_mark(column, world->store.version);
+    mi_world_written(world, transform, &entity, 1);
     return true;
 }
 
@@ -264,6 +265,7 @@ static mica_world_transform *resolve_table(const resolve_pass *pass, const mi_ta
         if (keeps) {
             matrices = (mica_world_transform *)(void *)mi_table_column(table, base, pass->world_transform);
             mi_column_mark(matrices, store->version);
+            mi_world_written(pass->world, pass->world_transform, (const mica_entity *)(const void *)base, rows);
         } else {
             unkept += rows;
         }
