@@ -246,7 +246,7 @@ static void ranks_run(void *context) {
              at < lists->n && lists->begins[at] <= high && count < FOUND_MAX; at++) {
             found[count++] = lists->numbers[at];
         }
-        sum = take(sum, count, found[0], found[count - 1]);
+        sum = count > 0 ? take(sum, count, found[0], found[count - 1]) : sum;
     }
     lists->result = sum;
 }
