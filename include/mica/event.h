@@ -17,7 +17,9 @@
 /// dropped, and whoever had not seen it has missed it. It is said in the world's log how many events of which type who
 /// has missed, and counted for each reader. An event that nobody is there for is counted and not kept. In a world
 /// without ticks (no `mica_world_step`) nothing grows old: there the limit on their number keeps a reader that is never
-/// read from filling memory. `mica_world_clear` leaves events alone; they end with the world.
+/// read from filling memory (what a reader was handed last stays until its next call, and all that was sent after it).
+/// `mica_world_trim` gives back memory that no event is in; `mica_world_clear` leaves events alone; they end with the
+/// world.
 ///
 /// **Inside a handler** structure is locked as in an observer (observer.h): the world's structural verbs are refused
 /// with `MICA_LOCKED`. Everything can be read, values that are there can be set, and structural changes are recorded

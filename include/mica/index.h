@@ -20,14 +20,15 @@
 /// false is below true; texts are compared as bytes, and entities by index, then generation. Disabled and killed
 /// entities are found as well.
 ///
-/// **When.** What a verb did is found when it returns, and by observers of it: by those of `MICA_REMOVED` no longer.
-/// Values written through spans are found once the world's last open walk has ended; those written through
-/// `mica_get_write` and pools' arrays by the next look-up. A look-up during a walk finds them as they were when the
-/// walk began. As everywhere, an address that was got for writing before is to be asked for again before it is written
-/// through after a look-up.
+/// **When.** What a verb did is found when it returns, and by observers of it: by those of `MICA_REMOVED` no longer
+/// (but that a world ends shows in none of its indexes). Values written through spans are found once the world's last
+/// open walk has ended; those written through `mica_get_write` and pools' arrays by the next look-up. A look-up during
+/// a walk finds them as they were when the walk began. As everywhere, an address that was got for writing before is to
+/// be asked for again before it is written through after a look-up.
 ///
 /// **Memory.** No verb fails because there is no memory for an index: that index is made anew by the next look-up, and
-/// while this has no memory either, look-ups are refused (`MICA_OUT_OF_MEMORY`).
+/// while this has no memory either, look-ups are refused (`MICA_OUT_OF_MEMORY`). Observers make no index, because what
+/// they are told of may be about to go: there, look-ups are refused until the index is made (`MICA_LOCKED`).
 ///
 /// All functions here belong to the world's thread.
 #pragma once
@@ -42,12 +43,13 @@ typedef struct mica_index mica_index;
 /// The index of a field that the type names, borrowed and as good as the world; made of what is there the first time
 /// that it is asked for. NULL: `MICA_UNKNOWN` (no such component, or its type does not ask for an index of this field),
 /// `MICA_UNREFLECTED` and `MICA_BAD_TYPE` (a nested type on the way is not known, or has
-/// no such field), `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(indexes of the world); the first time as long as adding all
-/// entities that have the component.
+/// no such field), `MICA_OUT_OF_MEMORY`, `MICA_LOCKED` (the first time, inside an observer), `MICA_INVALID`. O(indexes
+/// of the world); the first time as long as adding all entities that have the component.
 MICA_API mica_index *mica_index_of_id(mica_world *world, mica_component component, const char *field);
 
 /// How many entities are in the index: those that have the component. 0 on failure: `MICA_OUT_OF_MEMORY`,
-/// `MICA_INVALID` (no index). O(values that may have been written since the last look-up), as for all look-ups.
+/// `MICA_LOCKED` (it has to be made, inside an observer), `MICA_INVALID` (no index). O(values that may have been
+/// written since the last look-up), as for all look-ups.
 MICA_API int32_t mica_index_count(mica_index *index);
 
 /// The entities whose field equals `key`, which points to a value of the field's type (of a text: to its first byte, it

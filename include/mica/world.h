@@ -65,8 +65,9 @@ MICA_API mica_result mica_world_clear(mica_world *world);
 MICA_API mica_result mica_world_reserve(mica_world *world, uint32_t count);
 
 /// Frees what is not used: empty tables, spare chunks, room that pools hold beyond their elements, queries that nobody
-/// holds (pointers to those are invalid afterwards), what the others remember of walks. Values of packed pools move.
-/// Refuses: `MICA_LOCKED`. O(tables + pools + queries), and O(elements) of packed pools that shrink.
+/// holds (pointers to those are invalid afterwards), what the others remember of walks, pages that no event is in, room
+/// in indexes and subscriptions. Values of packed pools move. Refuses: `MICA_LOCKED`. O(tables + pools + queries), and
+/// O(elements) of packed pools that shrink, O(entities) of indexes and subscriptions.
 MICA_API mica_result mica_world_trim(mica_world *world);
 
 /// The version of the world's next change; grows with every step, with `mica_world_advance_version`, and when an order

@@ -5,8 +5,8 @@
 // after when room is needed and when a tick begins, never while values are handed out: a cursor holds on to what it
 // handed out last, however far it has been pushed on.
 //
-// A queue that runs empty starts at the front of its first page again, so that what is read as it comes needs one page;
-// otherwise pages go round in the ring.
+// A queue that runs empty starts at the front of a page again, so that what is read as it comes needs one page; pages
+// that no event is in any more wait in a list to be used again.
 //
 // Invariants: first <= held <= next of each cursor <= next of its queue; pages of events in memory are there; a queue
 // that nobody listens to keeps nothing but what a cursor that ended has just left, until it is next looked after.
@@ -74,6 +74,35 @@ static size_t page_byte_size(const mi_event_queue *queue) {
     return (size_t)queue->type->info.size << queue->page_shift;
 }
 
+// Takes a page that is there out of the ring: no event is in it any more.
+static void retire_page(mi_event_queue *queue, uint64_t page) {
+    void **slot = queue->page_capacity > 0 ? page_slot(queue, page) : NULL;
+    if (slot != NULL && *slot != NULL) {
+        memcpy(*slot, &queue->spare, sizeof(queue->spare));
+        queue->spare = *slot;
+        *slot = NULL;
+    }
+}
+
+static void *take_spare(mi_event_queue *queue) {
+    void *page = queue->spare;
+    memcpy(&queue->spare, page, sizeof(queue->spare));
+    return page;
+}
+
+// Gives back what no event is in.
+static void free_spare(mi_heap *heap, mi_event_queue *queue) {
+    while (queue->spare != NULL) {
+        mi_heap_release(heap, MICA_MEMORY_EVENTS, take_spare(queue), page_byte_size(queue), queue->type->info.align);
+    }
+    if (queue->first == queue->next) {
+        mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->pages, queue->page_capacity * sizeof(void *),
+                        _Alignof(void *));
+        queue->pages = NULL;
+        queue->page_capacity = 0;
+    }
+}
+
 // Makes sure that there is memory for the next event.
 static bool have_place(mi_heap *heap, mi_event_queue *queue) {
     const uint64_t page = page_number(queue, queue->next);
@@ -85,12 +114,10 @@ static bool have_place(mi_heap *heap, mi_event_queue *queue) {
         return false;
     }
     void **slot = page_slot(queue, page);
-    for (uint64_t spare = page + 1; *slot == NULL && spare < first_page + queue->page_capacity; spare++) {
-        *slot = *page_slot(queue, spare);
-        *page_slot(queue, spare) = NULL;
-    }
     if (*slot == NULL) {
-        *slot = mi_heap_allocate(heap, MICA_MEMORY_EVENTS, page_byte_size(queue), queue->type->info.align);
+        *slot = queue->spare != NULL
+                    ? take_spare(queue)
+                    : mi_heap_allocate(heap, MICA_MEMORY_EVENTS, page_byte_size(queue), queue->type->info.align);
     }
     return *slot != NULL;
 }
@@ -128,9 +155,14 @@ static void end_events(mica_world *world, mi_event_queue *queue, uint64_t end) {
         if (queue->type->has_destruct) {
             mi_value_destruct(queue->type, &world->store.values, mi_event_at(queue, queue->first), (uint32_t)count);
         }
+        const uint64_t page = page_number(queue, queue->first);
         queue->first += count;
+        if (page_number(queue, queue->first) != page) {
+            retire_page(queue, page);
+        }
     }
     if (queue->first == queue->next) {
+        retire_page(queue, page_number(queue, queue->next));
         queue->origin = queue->next;
     }
 }
@@ -144,6 +176,7 @@ static void push_cursor(mi_event_queue *queue, mi_event_cursor *cursor, uint64_t
     if (cursor->next < number) {
         cursor->missed_count += number - cursor->next;
         queue->missed_count += number - cursor->next;
+        cursor->held = cursor->held == cursor->next ? number : cursor->held; // it has handed out nothing
         cursor->next = number;
     }
 }
@@ -202,15 +235,22 @@ static mica_result age_all(mica_world *world, void *state) {
     return MICA_OK;
 }
 
+static void trim_events(mica_world *world, void *state) {
+    mi_events *events = state;
+    for (uint32_t i = 0; i < events->queues.count; i++) {
+        if (events->queues.data[i] != NULL) {
+            collect(world, events->queues.data[i]);
+            free_spare(&world->heap, events->queues.data[i]);
+        }
+    }
+}
+
 // The world's events, made and ended with it
 
 static void free_queue(mica_world *world, mi_event_queue *queue) {
     mi_heap *heap = &world->heap;
     end_events(world, queue, queue->next);
-    for (uint32_t i = 0; i < queue->page_capacity; i++) {
-        mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->pages[i], page_byte_size(queue), queue->type->info.align);
-    }
-    mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->pages, queue->page_capacity * sizeof(void *), _Alignof(void *));
+    free_spare(heap, queue);
     while (queue->readers.count > 0) {
         mi_event_reader_end(queue->readers.data[queue->readers.count - 1]);
     }
@@ -280,6 +320,7 @@ mi_events *mi_events_open(mica_world *world, const char *call) {
                                     .state = events,
                                     .destroy = free_events,
                                     .validate = validate_events,
+                                    .trim = trim_events,
                                     .begin_tick = age_all};
     if (events == NULL || !mi_world_add_extension(world, &extension)) {
         mi_heap_release(&world->heap, MICA_MEMORY_EVENTS, events, sizeof(*events), _Alignof(mi_events));

@@ -235,9 +235,14 @@ static void put_entity(mica_index *index, mica_entity entity, const void *value)
     index->count += !was_in;
 }
 
+static bool is_in(const mica_index *index, uint32_t entity_index) {
+    const index_record *record = find_record(index, entity_index);
+    return record != NULL && (record->flags & RECORD_IN) != 0;
+}
+
 static void take_entity(mica_index *index, uint32_t entity_index) {
-    index_record *record = find_record(index, entity_index);
-    if (record != NULL && (record->flags & RECORD_IN) != 0) {
+    if (is_in(index, entity_index)) {
+        index_record *record = record_at(index, entity_index);
         unlink_record(index, entity_index, record);
         record->flags &= ~(uint32_t)RECORD_IN; // it stays noted, if it is
         index->count--;
@@ -302,9 +307,17 @@ static void on_written(mica_world *world, mica_component component, const mica_e
     note_entities(index, entities, count);
 }
 
-static void on_value(const mica_signal *signal) {
+static void on_added(const mica_signal *signal) {
     mica_index *index = signal->user;
     if (index->is_complete) {
+        put_entity(index, signal->entity, signal->value);
+    }
+}
+
+// Who is not in the index is about to lose the component, and an observer that is told of that has set the value.
+static void on_set(const mica_signal *signal) {
+    mica_index *index = signal->user;
+    if (index->is_complete && is_in(index, mica_entity_index(signal->entity))) {
         put_entity(index, signal->entity, signal->value);
     }
 }
@@ -382,6 +395,13 @@ static bool bring_up_to_date(mica_index *index, const char *call) {
     if (index->is_complete && (world->walk_count == 0 || !index->is_noted_in_walk)) {
         settle_noted(index);
     }
+    if (!index->is_complete && world->signals.frame != NULL) {
+        // What was told of as going is still there, and would not be told of again.
+        mi_fail(&world->log, MICA_LOCKED, call,
+                "the index of \"{}\" of {} has to be made, which waits for the observers", MI_TEXT(index->trait->field),
+                MI_TEXT(index->type->info.name));
+        return false;
+    }
     if (!index->is_complete) {
         mi_world_settle_all(world);
         put_everybody(index);
@@ -407,8 +427,8 @@ static void disconnect_observers(mica_index *index) {
 static bool connect(mica_index *index) {
     mica_world *world = index->world;
     const mica_component component = index->type->info.id;
-    index->added = mi_observer_connect(world, MICA_ADDED, component, on_value, index);
-    index->set = mi_observer_connect(world, MICA_SET, component, on_value, index);
+    index->added = mi_observer_connect(world, MICA_ADDED, component, on_added, index);
+    index->set = mi_observer_connect(world, MICA_SET, component, on_set, index);
     index->removed = mi_observer_connect(world, MICA_REMOVED, component, on_removed, index);
     if (index->added != NULL && index->set != NULL && index->removed != NULL &&
         mi_written_connect(world, component, on_written, index)) {
@@ -437,14 +457,43 @@ static void free_indexes(mica_world *world, void *state) {
     mi_heap_release(&world->heap, purpose, list, sizeof(*list), _Alignof(index_list));
 }
 
+static bool is_page_used(const mica_index *index, uint32_t page) {
+    bool is_used = false;
+    for (uint32_t i = 0; index->pages.data[page] != NULL && i < PAGE_RECORDS && !is_used; i++) {
+        is_used = record_at(index, page * PAGE_RECORDS + i)->flags != 0;
+    }
+    return is_used;
+}
+
+static void trim_indexes(mica_world *world, void *state) {
+    mi_heap *heap = &world->heap;
+    const index_list *list = state;
+    for (uint32_t i = 0; i < list->indexes.count; i++) {
+        mica_index *index = list->indexes.data[i];
+        settle_noted(index);
+        MI_FREE(heap, purpose, &index->noted);
+        if (index->map.count == 0) {
+            mi_map_free(&index->map, heap, purpose);
+        }
+        for (uint32_t page = 0; page < index->pages.count; page++) {
+            if (!is_page_used(index, page)) {
+                mi_heap_release(heap, purpose, index->pages.data[page], page_size(index), _Alignof(index_record));
+                index->pages.data[page] = NULL;
+            }
+        }
+    }
+}
+
 // Validation
 
 static const char *check_entity(const mica_index *index, uint32_t entity_index, const void *value) {
-    const index_record *record = find_record(index, entity_index);
     uint64_t words[MI_KEY_WORDS_MAX];
-    if (record == NULL || (record->flags & RECORD_IN) == 0 ||
-        record->generation != mica_entity_generation(mi_slots_handle(&index->world->store.slots, entity_index))) {
+    if (!is_in(index, entity_index)) {
         return "an entity that has an indexed component is not in the index";
+    }
+    const index_record *record = record_at(index, entity_index);
+    if (record->generation != mica_entity_generation(mi_slots_handle(&index->world->store.slots, entity_index))) {
+        return "an index knows an entity by the handle of another one";
     }
     mi_index_key_encode(&index->key, (const uint8_t *)value + index->key.offset, words, false);
     if ((record->flags & RECORD_NOTED) == 0 && !is_same_key(index, record->words, words)) {
@@ -495,8 +544,12 @@ static index_list *list_of(mica_world *world) {
         return list;
     }
     list = mi_heap_allocate_zeroed(&world->heap, purpose, sizeof(*list), _Alignof(index_list));
-    const mi_extension extension = {
-        .key = &extension_key, .state = list, .stop = stop_indexes, .destroy = free_indexes, .validate = check_indexes};
+    const mi_extension extension = {.key = &extension_key,
+                                    .state = list,
+                                    .stop = stop_indexes,
+                                    .destroy = free_indexes,
+                                    .validate = check_indexes,
+                                    .trim = trim_indexes};
     if (list != NULL && !mi_world_add_extension(world, &extension)) {
         mi_heap_release(&world->heap, purpose, list, sizeof(*list), _Alignof(index_list));
         list = NULL;

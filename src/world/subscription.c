@@ -196,14 +196,16 @@ static bool connect_all(mica_subscription *subscription) {
 
 static void disconnect_all(mica_subscription *subscription) {
     mica_world *world = subscription->world;
-    for (uint32_t i = subscription->observer_count; i-- > 0;) {
-        mi_observer_disconnect(world, subscription->observers[i]);
+    while (subscription->observer_count > 0) {
+        mi_observer_disconnect(world, subscription->observers[--subscription->observer_count]);
     }
     if (subscription->hears_all_written) {
         mi_written_disconnect(world, 0, hear_written, subscription);
+        subscription->hears_all_written = false;
     }
-    for (uint32_t i = subscription->written_count; i-- > 0;) {
-        mi_written_disconnect(world, subscription->components[i], hear_written, subscription);
+    while (subscription->written_count > 0) {
+        mi_written_disconnect(world, subscription->components[--subscription->written_count], hear_written,
+                              subscription);
     }
 }
 
@@ -217,18 +219,35 @@ static void free_subscription(mica_subscription *subscription) {
     mi_heap_release(heap, MICA_MEMORY_OBSERVERS, subscription, sizeof(*subscription), _Alignof(mica_subscription));
 }
 
+// That everything goes is not listed; observers may still collect what is.
 static void stop_subscriptions(mica_world *world, void *state) {
     (void)world;
+    const subscriptions *all = state;
+    for (mica_subscription *subscription = all->first; subscription != NULL; subscription = subscription->next) {
+        disconnect_all(subscription);
+    }
+}
+
+static void free_subscriptions(mica_world *world, void *state) {
     subscriptions *all = state;
     while (all->first != NULL) {
         mica_subscription *subscription = all->first;
         all->first = subscription->next;
         free_subscription(subscription);
     }
+    mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, all, sizeof(*all), _Alignof(subscriptions));
 }
 
-static void free_subscriptions(mica_world *world, void *state) {
-    mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, state, sizeof(subscriptions), _Alignof(subscriptions));
+// Entities that are listed have their places noted in pages: these go together with the list.
+static void trim_subscriptions(mica_world *world, void *state) {
+    const subscriptions *all = state;
+    for (mica_subscription *subscription = all->first; subscription != NULL; subscription = subscription->next) {
+        close_up(subscription);
+        if (subscription->listed.count == 0) {
+            MI_FREE(&world->heap, MICA_MEMORY_OBSERVERS, &subscription->listed);
+            mi_stamps_free(&subscription->positions, &world->heap);
+        }
+    }
 }
 
 static const char *validate_subscriptions(const mica_world *world, const void *state) {
@@ -265,7 +284,8 @@ static subscriptions *open_subscriptions(mica_world *world) {
                                     .state = all,
                                     .stop = stop_subscriptions,
                                     .destroy = free_subscriptions,
-                                    .validate = validate_subscriptions};
+                                    .validate = validate_subscriptions,
+                                    .trim = trim_subscriptions};
     if (all != NULL && !mi_world_add_extension(world, &extension)) {
         free_subscriptions(world, all);
         return NULL;

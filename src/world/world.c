@@ -202,6 +202,12 @@ mica_result mica_world_trim(mica_world *world) {
     trim_queries(world);
     mi_world_free_walks(world, false);
     mi_world_free_sorter(world);
+    for (uint32_t i = 0; i < world->extensions.count; i++) {
+        const mi_extension *extension = &world->extensions.data[i];
+        if (extension->trim != NULL) {
+            extension->trim(world, extension->state);
+        }
+    }
     mi_store_trim(&world->store);
     return MICA_OK;
 }

@@ -608,6 +608,41 @@ static void too_many_events_drop_the_oldest_and_say_so(void **state) {
     assert_int_equal(mica_event_reader_statistics(reader).missed_count, 9);
 }
 
+static size_t event_bytes(const mica_world *world) {
+    return mica_world_memory(world).bytes[MICA_MEMORY_EVENTS];
+}
+
+static void a_reader_that_is_never_read_keeps_no_more_than_the_limit_says(void **state) {
+    const fixture *f = *state;
+    const mica_component hit = mica_register(f->world, Hit);
+    mica_event_reader *reader = mica_reader_of(f->world, Hit, "sleeper");
+    assert_int_equal(mica_event_set_limits(f->world, hit, 0, 100), MICA_OK);
+    send_numbers(f->world, 0, 1000);
+    const size_t bytes = event_bytes(f->world);
+    send_numbers(f->world, 1000, 50000);
+    assert_int_equal(event_bytes(f->world), bytes);
+    assert_int_equal(mica_event_reader_count(reader), 100);
+    assert_int_equal(mica_next_event(reader, Hit)->damage, 50900);
+}
+
+static void trimming_gives_back_pages_that_no_event_is_in(void **state) {
+    const fixture *f = *state;
+    mica_event_reader *reader = mica_reader_of(f->world, Hit, NULL);
+    assert_int_equal(mica_world_trim(f->world), MICA_OK);
+    const size_t bytes = event_bytes(f->world);
+    send_numbers(f->world, 0, 5000);
+    for (int32_t i = 0; i < 4999; i++) {
+        assert_int_equal(mica_next_event(reader, Hit)->damage, i);
+    }
+    assert_int_equal(mica_world_trim(f->world), MICA_OK);
+    assert_in_range(event_bytes(f->world), bytes + 1, bytes + 4096); // two events: one was handed out last
+    assert_string_equal(read_all(reader), "4999 ");
+    assert_int_equal(mica_world_trim(f->world), MICA_OK);
+    assert_int_equal(event_bytes(f->world), bytes);
+    send_numbers(f->world, 1, 2);
+    assert_string_equal(read_all(reader), "1 2 ");
+}
+
 static void clearing_the_world_keeps_events(void **state) {
     const fixture *f = *state;
     mica_event_reader *reader = mica_reader_of(f->world, Hit, NULL);
@@ -869,6 +904,8 @@ int main(void) {
         CASE(events_are_kept_through_a_set_number_of_ticks),
         CASE(what_a_reader_misses_is_said_with_type_and_number),
         CASE(too_many_events_drop_the_oldest_and_say_so),
+        CASE(a_reader_that_is_never_read_keeps_no_more_than_the_limit_says),
+        CASE(trimming_gives_back_pages_that_no_event_is_in),
         CASE(clearing_the_world_keeps_events),
         CASE(traffic_that_is_alike_allocates_nothing),
         CASE(values_with_hooks_are_copied_in_and_destructed_once),

@@ -608,6 +608,74 @@ static int32_t range_of(mica_index *index, const void *low, const void *high, mi
     return mica_index_range(index, low, high, entities, 16);
 }
 
+static void set_what_goes(const mica_signal *signal) {
+    assert_int_equal(mica_set(signal->world, signal->entity, Unit, {7, 7}), MICA_OK);
+}
+
+static void a_value_that_is_set_while_it_goes_leaves_nobody_behind(void **state) {
+    fixture f;
+    begin(&f, state);
+    spawn(&f, 3, 3);
+    spawn(&f, 4, 4);
+    mica_on_removed(f.world, Unit, set_what_goes, NULL);
+    assert_int_equal(mica_remove(f.world, f.entities[0], Unit), MICA_OK);
+    assert_int_equal(mica_destroy(f.world, f.entities[1]), MICA_OK);
+    assert_int_equal(mica_index_count(f.by_team), 0);
+    assert_int_equal(mica_index_count(f.by_hp), 0);
+    end(&f);
+}
+
+static void ask_when_removed(const mica_signal *signal) {
+    fixture *f = signal->user;
+    assert_null(mica_index_of(signal->world, Unit, "team")); // nobody has asked for it before
+    assert_int_equal(mica_last_result(), MICA_LOCKED);
+    assert_said("the index of \"team\" of Unit has to be made");
+    f->by_team = mica_index_of(signal->world, Unit, "team");
+    mica_error_clear();
+    assert_int_equal(count_team(f, 3), 0);
+    assert_int_equal(mica_last_result(), MICA_LOCKED);
+}
+
+static void observers_make_no_index_of_what_goes(void **state) {
+    fixture f;
+    begin_without_indexes(&f, *state);
+    spawn(&f, 3, 3);
+    spawn(&f, 3, 4);
+    const mica_observer observer = mica_on_removed(f.world, Unit, ask_when_removed, &f);
+    assert_int_equal(mica_destroy(f.world, f.entities[0]), MICA_OK);
+    assert_int_equal(mica_observer_disconnect(f.world, observer), MICA_OK);
+    assert_team(&f, 3, ENTITY_MAX);
+    end(&f);
+}
+
+static void trimming_gives_back_what_nobody_is_in(void **state) {
+    fixture f;
+    begin(&f, state);
+    spawn(&f, 1, 1);
+    const size_t bytes = mica_world_memory(f.world).bytes[MICA_MEMORY_INDEXES];
+    for (int32_t i = 0; i < 580; i++) {
+        spawn(&f, i, i);
+    }
+    for (int32_t i = 1; i < 581; i++) {
+        mica_get_write(f.world, f.entities[i], Unit)->hp = 7;
+        assert_int_equal(mica_destroy(f.world, f.entities[i]), MICA_OK);
+    }
+    assert_int_equal(mica_index_count(f.by_hp), 1);
+    const size_t before = mica_world_memory(f.world).bytes[MICA_MEMORY_INDEXES];
+    assert_int_equal(mica_world_trim(f.world), MICA_OK);
+    // Two pages of 256 records with one word and the list of those written, each twice.
+    assert_true(mica_world_memory(f.world).bytes[MICA_MEMORY_INDEXES] + 4 * 256 * 24 <= before);
+    assert_team(&f, 1, ENTITY_MAX);
+    assert_int_equal(mica_destroy(f.world, f.entities[0]), MICA_OK);
+    assert_int_equal(mica_world_trim(f.world), MICA_OK);
+    assert_true(mica_world_memory(f.world).bytes[MICA_MEMORY_INDEXES] < bytes);
+    f.count = 0;
+    spawn(&f, 2, 2);
+    assert_team(&f, 2, ENTITY_MAX);
+    assert_hp(&f, 1, 3, ENTITY_MAX);
+    end(&f);
+}
+
 static void texts_are_found_by_their_bytes(void **state) {
     fixture f;
     begin(&f, state);
@@ -971,6 +1039,9 @@ int main(void) {
             CASE(an_index_that_is_asked_for_during_a_walk_knows_what_spans_wrote_when_that_has_ended),
             CASE(the_arrays_of_a_pool_are_looked_at_by_the_next_look_up),
             CASE(observers_find_what_has_come_and_no_longer_what_goes),
+            CASE(a_value_that_is_set_while_it_goes_leaves_nobody_behind),
+            CASE(observers_make_no_index_of_what_goes),
+            CASE(trimming_gives_back_what_nobody_is_in),
             CASE(texts_are_found_by_their_bytes),
             CASE(numbers_that_are_none_are_equal_and_above_all_others),
             CASE(entities_and_enumerations_are_keys),

@@ -406,6 +406,41 @@ static void end_subscription(const mica_signal *signal) {
     }
 }
 
+static void collect_at_the_end(const mica_signal *signal) {
+    fixture *f = signal->user;
+    f->count += mica_subscription_collect(f->all, f->changes, CHANGE_MAX);
+    assert_non_null(mica_subscribe(signal->world, NULL)); // ends with the world as well
+}
+
+static void observers_may_collect_and_subscribe_while_the_world_ends(void **state) {
+    fixture *f = *state;
+    assert_int_equal(mica_set(f->world, f->b, Health, {7}), MICA_OK);
+    mica_on_removed(f->world, Health, collect_at_the_end, f);
+    f->count = 0;
+    mica_world_destroy(f->world);
+    f->world = NULL;
+    assert_int_equal(f->count, 1); // who goes with the world is not listed
+    assert_change(f, 0, f->b, VALUE);
+}
+
+static void trimming_gives_back_the_room_of_lists_that_are_empty(void **state) {
+    fixture *f = *state;
+    assert_int_equal(mica_world_trim(f->world), MICA_OK);
+    const size_t bytes = mica_world_memory(f->world).total;
+    assert_int_equal(mica_set(f->world, f->a, Health, {7}), MICA_OK);
+    assert_int_equal(mica_set(f->world, f->b, Health, {7}), MICA_OK);
+    assert_int_equal(mica_subscription_collect(f->all, f->changes, 1), 1);
+    assert_int_equal(mica_world_trim(f->world), MICA_OK);
+    assert_true(mica_world_memory(f->world).total > bytes);
+    assert_int_equal(mica_set(f->world, f->b, Health, {8}), MICA_OK);
+    assert_collects(f, f->all, f->b, VALUE);
+    assert_int_equal(mica_world_trim(f->world), MICA_OK);
+    const size_t queries = mica_world_memory(f->world).bytes[MICA_MEMORY_QUERIES]; // pages of places
+    assert_int_equal(mica_set(f->world, f->b, Health, {9}), MICA_OK);
+    assert_true(mica_world_memory(f->world).bytes[MICA_MEMORY_QUERIES] > queries);
+    assert_collects(f, f->all, f->b, VALUE);
+}
+
 static void a_subscription_may_end_and_be_collected_in_an_observer(void **state) {
     fixture *f = *state;
     mica_subscription *other = mica_subscribe(f->world, NULL);
@@ -571,6 +606,8 @@ int main(void) {
         CASE(changes_that_could_not_be_listed_are_told_of),
         CASE(a_list_that_cannot_grow_is_lost_as_a_whole),
         CASE(subscriptions_end_alone_or_with_their_world),
+        CASE(observers_may_collect_and_subscribe_while_the_world_ends),
+        CASE(trimming_gives_back_the_room_of_lists_that_are_empty),
         CASE(a_subscription_may_end_and_be_collected_in_an_observer),
         CASE(refusals_name_what_is_wrong),
         CASE(random_changes_are_listed_as_the_model_says),
