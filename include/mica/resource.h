@@ -15,7 +15,8 @@ MICA_BEGIN
 MICA_API mica_result mica_resource_set(mica_world *world, mica_component component, const void *value);
 
 /// Lets the world refer to the caller's value, which stays the caller's and must outlive the world or be removed
-/// before. Replaces an earlier pointer. Refuses: `MICA_EXISTS` (held by value), and as `mica_resource_set`. O(1).
+/// before. Replaces an earlier pointer. Refuses: `MICA_EXISTS` (held by value), `MICA_LOCKED` (observers are being told
+/// of it), and as `mica_resource_set`. O(1).
 MICA_API mica_result mica_resource_set_pointer(mica_world *world, mica_component component, void *value);
 
 /// The resource for reading; NULL if there is none (no error) or `MICA_UNKNOWN`. O(1).
@@ -28,7 +29,7 @@ MICA_API void *mica_resource_get_write(mica_world *world, mica_component compone
 MICA_API void *mica_resource_ensure(mica_world *world, mica_component component);
 
 /// Removes a resource; its value is destructed if it is held by value. Nothing happens if there is none. Refuses:
-/// `MICA_UNKNOWN`. O(1).
+/// `MICA_UNKNOWN`, `MICA_LOCKED` (observers are being told of it). O(1).
 MICA_API mica_result mica_resource_remove(mica_world *world, mica_component component);
 
 /// The version of the last change of a resource; 0 if there is none. Everything that hands it out for writing counts,

@@ -3,7 +3,8 @@
 // Every value that the world holds has memory of its own, so that its address stays while others come and go; replacing
 // a value happens at its address. A value held by pointer is the caller's, and hooks never see it.
 //
-// Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist.
+// Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
+// observers are being told of stays where it is.
 #include "world/notice.h"
 
 static void *allocate_value(mica_world *world, const mi_type *type) {
@@ -77,11 +78,27 @@ static mi_resource *add(mica_world *world, const mi_type *type, const void *valu
     return resource;
 }
 
+static void tell(mica_world *world, mica_signal_kind kind, mica_component component) {
+    mi_resource *resource = &world->resources.data[component];
+    resource->telling_count++;
+    mi_tell_resource(world, kind, component, resource->value);
+    world->resources.data[component].telling_count--; // there may be more of them by now
+}
+
 // The resource has got a value.
 static mica_result tell_set(mica_world *world, mica_component component, const char *call) {
-    mi_tell_resource(world, MICA_RESOURCE_SET, component, find(world, component)->value);
+    tell(world, MICA_RESOURCE_SET, component);
     mi_world_finish(world, call);
     return MICA_OK;
+}
+
+// Refuses to take a value away from those who are being told of it.
+static mica_result check_told(const mica_world *world, mica_component component, const char *call) {
+    const mi_resource *resource = find(world, component);
+    return resource == NULL || resource->telling_count == 0
+               ? MICA_OK
+               : mi_fail(&world->log, MICA_LOCKED, call, "observers of {} are being told of the resource {}",
+                         MI_TEXT(world->name), MI_TEXT(mi_schema_type(world->schema, component)->info.name));
 }
 
 mica_result mica_resource_set(mica_world *world, mica_component component, const void *value) {
@@ -121,6 +138,10 @@ mica_result mica_resource_set_pointer(mica_world *world, mica_component componen
     if (held != NULL && !held->is_pointer) {
         return mi_fail(&world->log, MICA_EXISTS, call, "{} holds {} by value", MI_TEXT(world->name),
                        MI_TEXT(type->info.name));
+    }
+    const mica_result checked = check_told(world, component, call);
+    if (checked != MICA_OK) {
+        return checked;
     }
     if (!reserve_entry(world, component)) {
         return mi_fail_memory(&world->log, call, sizeof(mi_resource));
@@ -171,7 +192,7 @@ void *mica_resource_ensure(mica_world *world, mica_component component) {
             return NULL;
         }
         tell_set(world, component, call);
-        resource = find(world, component); // an observer may have removed it
+        resource = find(world, component); // what observers have caused may have removed it
     }
     if (resource == NULL) {
         return NULL;
@@ -197,17 +218,16 @@ mica_result mica_resource_remove(mica_world *world, mica_component component) {
     if (mi_world_type(world, component, call) == NULL) {
         return MICA_UNKNOWN;
     }
-    mi_resource *resource = find(world, component);
-    const mica_result checked = mi_tell_check_depth(world, MICA_RESOURCE_REMOVED, component, call);
+    mica_result checked = check_told(world, component, call);
+    if (checked == MICA_OK) {
+        checked = mi_tell_check_depth(world, MICA_RESOURCE_REMOVED, component, call);
+    }
     if (checked != MICA_OK) {
         return checked;
     }
-    if (resource != NULL) {
-        mi_tell_resource(world, MICA_RESOURCE_REMOVED, component, resource->value);
-        resource = find(world, component); // an observer may have removed it
-        if (resource != NULL) {
-            end(world, component, resource);
-        }
+    if (find(world, component) != NULL) {
+        tell(world, MICA_RESOURCE_REMOVED, component);
+        end(world, component, find(world, component));
         mi_world_finish(world, call);
     }
     return MICA_OK;
@@ -221,7 +241,7 @@ uint64_t mica_resource_version(const mica_world *world, mica_component component
 void mi_world_tell_end_of_resources(mica_world *world) {
     for (uint32_t i = 0; i < world->resources.count; i++) { // an observer may remove others, and set them
         if (world->resources.data[i].value != NULL) {
-            mi_tell_resource(world, MICA_RESOURCE_REMOVED, (mica_component)i, world->resources.data[i].value);
+            tell(world, MICA_RESOURCE_REMOVED, (mica_component)i);
         }
     }
 }

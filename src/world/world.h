@@ -47,6 +47,7 @@ typedef struct mi_resource {
     void *value; // NULL: none
     uint64_t version;
     bool is_pointer;
+    uint32_t telling_count; // broadcasts about it that are under way: meanwhile it stays
 } mi_resource;
 
 // A value to be given to an entity. NULL: constructed.

@@ -887,6 +887,36 @@ static void resources_are_told_of_when_they_come_and_before_they_go(void **state
     assert_told(f, "resource removed Speed=0");
 }
 
+static bool is_by_pointer;
+
+static void take_the_resource_away(fixture *f, const mica_signal *signal) {
+    static Speed other = {9};
+    (void)signal;
+    assert_int_equal(mica_remove_resource(f->world, Speed), MICA_LOCKED);
+    assert_int_equal(mica_set_resource_pointer(f->world, Speed, &other), is_by_pointer ? MICA_LOCKED : MICA_EXISTS);
+    assert_int_equal(mica_set_resource(f->world, Armour, {1}), MICA_OK); // others come and go
+    assert_int_equal(mica_remove_resource(f->world, Armour), MICA_OK);
+}
+
+static void a_resource_stays_while_observers_are_told_of_it(void **state) {
+    fixture *f = *state;
+    listen_then(f, MICA_RESOURCE_SET, mica_type_of(Speed), take_the_resource_away);
+    listen(f, MICA_RESOURCE_SET, mica_type_of(Speed));
+    listen_then(f, MICA_RESOURCE_REMOVED, mica_type_of(Speed), take_the_resource_away);
+    listen(f, MICA_RESOURCE_REMOVED, mica_type_of(Speed));
+    for (uint32_t i = 0; i < 2; i++) { // by value, and by pointer
+        Speed own = {7};
+        is_by_pointer = i == 1;
+        assert_int_equal(i == 0 ? mica_set_resource(f->world, Speed, {7})
+                                : mica_set_resource_pointer(f->world, Speed, &own),
+                         MICA_OK);
+        assert_told(f, "resource set Speed=7, resource set Speed=7");
+        assert_int_equal(mica_remove_resource(f->world, Speed), MICA_OK);
+        assert_told(f, "resource removed Speed=7, resource removed Speed=7");
+        assert_null(mica_resource(f->world, Speed));
+    }
+}
+
 static void a_resource_that_the_caller_holds_is_told_of_as_well(void **state) {
     fixture *f = *state;
     static Speed speed = {7};
@@ -935,6 +965,7 @@ int main(void) {
         cmocka_unit_test(without_memory_nothing_is_told_until_it_has_happened),
         CASE(connecting_without_memory_connects_nobody),
         CASE(resources_are_told_of_when_they_come_and_before_they_go),
+        CASE(a_resource_stays_while_observers_are_told_of_it),
         CASE(a_resource_that_the_caller_holds_is_told_of_as_well),
     };
     return run_in_all_storages(tests, sizeof(tests) / sizeof(tests[0]));
