@@ -73,9 +73,8 @@ static inline void call_observer(mica_world *world, mi_observer *observer, const
     }
 }
 
-// Ends a broadcast: those who were disconnected meanwhile go, if no other one of the channel is under way.
-static inline void end_broadcast(mica_world *world, mi_channel *channel, const mi_callback *outer) {
-    world->callback = outer;
+// After a broadcast: those who were disconnected meanwhile go, if no other one of the channel is under way.
+static inline void end_broadcast(mica_world *world, mi_channel *channel) {
     if (MICA_UNLIKELY(channel->gone_count > 0) && !is_busy(world, channel)) {
         sweep(world, channel);
     }
@@ -95,7 +94,8 @@ void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
             call_observer(world, observer, signal);
         }
     }
-    end_broadcast(world, channel, callback.outer);
+    world->callback = callback.outer;
+    end_broadcast(world, channel);
 }
 
 void mi_tell_written(mica_world *world, mica_component component, const mica_entity *entities, uint32_t count) {
@@ -135,7 +135,8 @@ static inline void tell_quickly(mica_world *world, mi_channel *channel, uint32_t
     only->signal.value = value;
     world->callback = &only->callback;
     call_observer(world, only, &only->signal);
-    end_broadcast(world, channel, NULL);
+    world->callback = NULL;
+    end_broadcast(world, channel);
 }
 
 static inline const void *value_of(const mica_world *world, mica_entity entity, mica_component component) {
@@ -276,7 +277,8 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
         .call = observer_call, .channel = channel, .commands = signal.commands, .outer = world->callback};
     world->callback = &callback;
     mi_tell(world, &alone, &signal);
-    end_broadcast(world, channel, callback.outer);
+    world->callback = callback.outer;
+    end_broadcast(world, channel);
 }
 
 // Whoever is still listed may be in a broadcast, or is connected.
