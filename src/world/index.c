@@ -386,6 +386,15 @@ static void put_everybody(mica_index *index) {
     }
 }
 
+// Whether an observer is being called.
+static bool is_observed(const mica_world *world) {
+    const mi_callback *callback = world->callback;
+    while (callback != NULL && callback->observer == NULL) {
+        callback = callback->outer;
+    }
+    return callback != NULL;
+}
+
 // Makes the index say what is so; false, with the error set: there is no memory for that.
 static bool bring_up_to_date(mica_index *index, const char *call) {
     mica_world *world = index->world;
@@ -395,7 +404,7 @@ static bool bring_up_to_date(mica_index *index, const char *call) {
     if (index->is_complete && (world->walk_count == 0 || !index->is_noted_in_walk)) {
         settle_noted(index);
     }
-    if (!index->is_complete && world->signals.frame != NULL) {
+    if (!index->is_complete && is_observed(world)) {
         // What was told of as going is still there, and would not be told of again.
         mi_fail(&world->log, MICA_LOCKED, call,
                 "the index of \"{}\" of {} has to be made, which waits for the observers", MI_TEXT(index->trait->field),
