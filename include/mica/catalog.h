@@ -26,7 +26,7 @@ MICA_API void mica_catalog_destroy(mica_catalog *catalog);
 /// component by id: ids belong to one schema), `MICA_OUT_OF_MEMORY`. O(definitions).
 MICA_API mica_result mica_catalog_enter(mica_catalog *catalog, const mica_system_def *def);
 
-/// How many definitions there are. O(1).
+/// How many definitions there are; 0 for NULL. O(1).
 MICA_API int32_t mica_catalog_count(const mica_catalog *catalog);
 
 /// The definition of that number, from 0 on, in the order in which they were entered; as good as the catalog. NULL:

@@ -108,7 +108,7 @@ typedef struct mica_event_stats {
 /// What became of the events of a type. Refuses: `MICA_UNKNOWN`, `MICA_INVALID` (no place for it). O(readers).
 MICA_API mica_result mica_event_statistics(const mica_world *world, mica_component component, mica_event_stats *stats);
 
-// Readers
+// Readers. What is asked of NULL is 0 or NULL: `MICA_INVALID`.
 
 /// A place in the events of a type. Each reader sees every event that is sent after it was made exactly once.
 typedef struct mica_event_reader mica_event_reader;

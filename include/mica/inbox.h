@@ -56,7 +56,7 @@ typedef struct mica_inbox_stats {
     uint32_t byte_limit;
 } mica_inbox_stats;
 
-/// What went through an inbox. Any thread. O(1).
+/// What went through an inbox. Any thread. NULL: zeros, `MICA_INVALID`. O(1).
 MICA_API mica_inbox_stats mica_inbox_statistics(mica_inbox *inbox);
 
 MICA_END

@@ -42,9 +42,9 @@ typedef struct mica_index mica_index;
 
 /// The index of a field that the type names, borrowed and as good as the world; made of what is there the first time
 /// that it is asked for. NULL: `MICA_UNKNOWN` (no such component, or its type does not ask for an index of this field),
-/// `MICA_UNREFLECTED` and `MICA_BAD_TYPE` (a nested type on the way is not known, or has
-/// no such field), `MICA_OUT_OF_MEMORY`, `MICA_LOCKED` (the first time, inside an observer), `MICA_INVALID`. O(indexes
-/// of the world); the first time as long as adding all entities that have the component.
+/// `MICA_UNREFLECTED` and `MICA_BAD_TYPE` (a nested type on the way is not known, or has no such field),
+/// `MICA_OUT_OF_MEMORY`, `MICA_LOCKED` (the first time, inside an observer), `MICA_INVALID` (no world or field).
+/// O(indexes of the world); the first time as long as adding all entities that have the component.
 MICA_API mica_index *mica_index_of_id(mica_world *world, mica_component component, const char *field);
 
 /// How many entities are in the index: those that have the component. 0 on failure: `MICA_OUT_OF_MEMORY`,

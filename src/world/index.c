@@ -609,8 +609,8 @@ mica_index *mica_index_of_id(mica_world *world, mica_component component, const 
     const mica_index_trait *trait = type == NULL ? NULL : find_trait(type, field);
     if (trait == NULL) {
         if (type != NULL) {
-            mi_fail(&world->log, MICA_UNKNOWN, call, "{} does not ask for an index of \"{}\"", MI_TEXT(type->info.name),
-                    MI_TEXT(field));
+            mi_fail(&world->log, MICA_UNKNOWN, call, "{} does not ask for an index of \"{}\" by its trait indexes",
+                    MI_TEXT(type->info.name), MI_TEXT(field));
         }
         return NULL;
     }

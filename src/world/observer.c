@@ -41,7 +41,9 @@ static mica_result check_def(const mica_world *world, const mica_observer_def *d
     const bool needs_component = subject == SUBJECT_COMPONENT || subject == SUBJECT_RESOURCE;
     const char *fault = NULL;
     if (needs_component != has_component) {
-        fault = needs_component ? "needs a component" : "is about entities as a whole, and names a component";
+        fault = needs_component            ? "needs a component"
+                : subject == SUBJECT_QUERY ? "is about a query, and names a component"
+                                           : "is about entities as a whole, and names a component";
     } else if (has_query != (subject == SUBJECT_QUERY)) {
         fault = has_query ? "is not about a query, and names one" : "needs a query";
     } else if ((def->type != NULL && def->component != 0) || (def->of != NULL && def->query[0].use != MICA_USE_NONE)) {
@@ -66,7 +68,8 @@ static mica_result find_component(mica_world *world, const mica_observer_def *de
     }
     const bool needs_value = def->on == MICA_SET || subject_of(def->on) == SUBJECT_RESOURCE;
     return needs_value && type->info.size == 0
-               ? mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name))
+               ? mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag: it has no value to be told of",
+                         MI_TEXT(type->info.name))
                : MICA_OK;
 }
 

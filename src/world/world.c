@@ -294,6 +294,12 @@ static mica_result fail_locked(mica_world *world, const char *call) {
             "the signal's commands",
             MI_TEXT(callback->observer->name == NULL ? "" : callback->observer->name));
     }
+    if (callback != NULL && callback->commands != NULL) {
+        return mi_fail(&world->log, MICA_LOCKED, call,
+                       "structure is locked while a handler that {} calls runs; meanwhile changes of entities are "
+                       "recorded into the event's commands",
+                       MI_TEXT(callback->call));
+    }
     if (callback != NULL) {
         return mi_fail(&world->log, MICA_LOCKED, call, "structure is locked while the callback of {} runs",
                        MI_TEXT(callback->call));

@@ -290,6 +290,20 @@ static void end_the_world(const mica_event *event) {
     hear_a(event);
 }
 
+static void make_at_once(const mica_event *event) {
+    assert_true(mica_entity_is_null(mica_create(event->world)));
+    assert_non_null(strstr(mica_last_error(), "a handler that mica_event_trigger calls"));
+    assert_non_null(strstr(mica_last_error(), "the event's commands"));
+    hear_a(event);
+}
+
+static void a_handler_that_changes_structure_is_told_where_to_record_it(void **state) {
+    fixture *f = *state;
+    mica_on_event(f->world, Hit, make_at_once, f);
+    assert_int_equal(mica_trigger(f->world, Hit, {1}), MICA_OK);
+    assert_string_equal(f->heard, "a1 ");
+}
+
 static void a_handler_cannot_end_the_world_or_step_it(void **state) {
     fixture *f = *state;
     mica_on_event(f->world, Hit, end_the_world, f);
@@ -887,6 +901,7 @@ int main(void) {
         CASE(runaway_triggers_are_cut_off_with_the_name_of_the_type),
         CASE(a_delivery_may_deliver_other_types_inside),
         CASE(a_handler_cannot_end_the_world_or_step_it),
+        CASE(a_handler_that_changes_structure_is_told_where_to_record_it),
         CASE(what_handlers_record_below_an_observer_is_applied_after_its_verb),
         CASE(chains_of_observers_and_handlers_are_cut_off),
         CASE(each_reader_sees_every_event_once_at_its_own_pace),

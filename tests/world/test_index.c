@@ -786,7 +786,7 @@ static void what_is_no_index_is_refused(void **state) {
     begin(&f, state);
     assert_null(mica_index_of(f.world, Unit, "nothing"));
     assert_int_equal(mica_last_result(), MICA_UNKNOWN);
-    assert_said("Unit does not ask for an index of \"nothing\"");
+    assert_said("Unit does not ask for an index of \"nothing\" by its trait indexes");
     assert_null(mica_index_of(f.world, Health, "now"));
     assert_int_equal(mica_last_result(), MICA_UNKNOWN);
     assert_null(mica_index_of_id(f.world, 9999, "now"));

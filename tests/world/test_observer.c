@@ -599,26 +599,41 @@ static void definitions_that_make_no_sense_are_refused(void **state) {
     mica_type *frozen = mica_type_of(Frozen);
     const struct {
         mica_result result;
+        const char *said;
         mica_observer_def def;
     } cases[] = {
-        {MICA_INVALID, {.on = MICA_ADDED, .type = health}}, // no function
-        {MICA_INVALID, {.on = MICA_ADDED, .call = told_on_set}},
-        {MICA_INVALID, {.on = (mica_signal_kind)77, .type = health, .call = told_on_set}},
-        {MICA_INVALID, {.on = MICA_CREATED, .type = health, .call = told_on_set}},
-        {MICA_INVALID, {.on = MICA_DESTROYED, .component = f->health, .call = told_on_set}},
-        {MICA_INVALID, {.on = MICA_ENTERED, .of = query, .query = {mica_read(Health)}, .call = told_on_set}},
-        {MICA_INVALID, {.on = MICA_ENTERED, .of = query, .type = health, .call = told_on_set}},
-        {MICA_INVALID, {.on = MICA_ADDED, .type = health, .of = query, .call = told_on_set}},
-        {MICA_INVALID, {.on = MICA_LEFT, .query = {mica_read(Health), mica_with(Health)}, .call = told_on_set}},
-        {MICA_NO_VALUE, {.on = MICA_SET, .type = frozen, .call = told_on_set}},
-        {MICA_NO_VALUE, {.on = MICA_RESOURCE_SET, .type = frozen, .call = told_on_set}},
-        {MICA_NO_VALUE, {.on = MICA_RESOURCE_REMOVED, .type = frozen, .call = told_on_set}},
-        {MICA_UNKNOWN, {.on = MICA_ADDED, .component = 999, .call = told_on_set}},
+        {MICA_INVALID, "a function to call", {.on = MICA_ADDED, .type = health}}, // no function
+        {MICA_INVALID, "needs a component", {.on = MICA_ADDED, .call = told_on_set}},
+        {MICA_INVALID, "number 77", {.on = (mica_signal_kind)77, .type = health, .call = told_on_set}},
+        {MICA_INVALID,
+         "is about entities as a whole, and names a component",
+         {.on = MICA_CREATED, .type = health, .call = told_on_set}},
+        {MICA_INVALID,
+         "is about entities as a whole, and names a component",
+         {.on = MICA_DESTROYED, .component = f->health, .call = told_on_set}},
+        {MICA_INVALID,
+         "says twice",
+         {.on = MICA_ENTERED, .of = query, .query = {mica_read(Health)}, .call = told_on_set}},
+        {MICA_INVALID,
+         "is about a query, and names a component",
+         {.on = MICA_ENTERED, .of = query, .type = health, .call = told_on_set}},
+        {MICA_INVALID,
+         "is not about a query, and names one",
+         {.on = MICA_ADDED, .type = health, .of = query, .call = told_on_set}},
+        {MICA_INVALID,
+         "term 1",
+         {.on = MICA_LEFT, .query = {mica_read(Health), mica_with(Health)}, .call = told_on_set}},
+        {MICA_NO_VALUE, "has no value to be told of", {.on = MICA_SET, .type = frozen, .call = told_on_set}},
+        {MICA_NO_VALUE, "has no value to be told of", {.on = MICA_RESOURCE_SET, .type = frozen, .call = told_on_set}},
+        {MICA_NO_VALUE,
+         "has no value to be told of",
+         {.on = MICA_RESOURCE_REMOVED, .type = frozen, .call = told_on_set}},
+        {MICA_UNKNOWN, "999", {.on = MICA_ADDED, .component = 999, .call = told_on_set}},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mica_error_clear();
         const mica_observer on = mica_observer_connect(f->world, &cases[i].def);
-        if (on.id != 0 || mica_last_result() != cases[i].result) {
+        if (on.id != 0 || mica_last_result() != cases[i].result || strstr(mica_last_error(), cases[i].said) == NULL) {
             fail_msg("case %u: %s", (unsigned)i, mica_last_error());
         }
     }
