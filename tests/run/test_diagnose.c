@@ -256,6 +256,7 @@ static void an_observer_that_takes_a_quarter_of_the_ticks_is_found(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         observers[i]->sampled_count = 1;
         observers[i]->sampled_nanoseconds = i == 0 ? 30 : 20;
+        observers[i]->next_sample = UINT64_MAX; // no call is measured any more
     }
     mi_observers_begin_tick(w.world);
     assert_int_equal(mica_set(w.world, entity, Health, {3}), MICA_OK); // a call each in the tick
