@@ -20,11 +20,11 @@
 /// false is below true; texts are compared as bytes, and entities by index, then generation. Disabled and killed
 /// entities are found as well.
 ///
-/// **When.** What a verb did is found when it returns, and by observers of it: by those of `MICA_REMOVED` no longer
-/// (but that a world ends shows in none of its indexes). Values written through spans are found once the world's last
-/// open walk has ended; those written through `mica_get_write` and pools' arrays by the next look-up. A look-up during
-/// a walk finds them as they were when the walk began. As everywhere, an address that was got for writing before is to
-/// be asked for again before it is written through after a look-up.
+/// **When.** What a verb did is found when it returns, and by observers of it: by those of `MICA_REMOVED` no longer;
+/// those of what `mica_world_clear` ends find nobody. That a world ends shows in none of its indexes. Values written
+/// through spans are found once the world's last open walk has ended; those written through `mica_get_write` and pools'
+/// arrays by the next look-up. A look-up during a walk finds them as they were when the walk began. As everywhere, an
+/// address that was got for writing before is to be asked for again before it is written through after a look-up.
 ///
 /// **Memory.** No verb fails because there is no memory for an index: that index is made anew by the next look-up, and
 /// while this has no memory either, look-ups are refused (`MICA_OUT_OF_MEMORY`). Observers make no index, because what

@@ -63,6 +63,15 @@ static mi_heap *heap_of(const mica_index *index) {
     return &index->world->heap;
 }
 
+// Whether an observer is being called.
+static bool is_observed(const mica_world *world) {
+    const mi_callback *callback = world->callback;
+    while (callback != NULL && callback->observer == NULL) {
+        callback = callback->outer;
+    }
+    return callback != NULL;
+}
+
 // Records
 
 static size_t record_size(const mica_index *index) {
@@ -314,7 +323,7 @@ static void on_added(const mica_signal *signal) {
     }
 }
 
-// Who is not in the index is about to lose the component, and an observer that is told of that has set the value.
+// Who is not in the index is about to lose the component, and an observer has set the value meanwhile.
 static void on_set(const mica_signal *signal) {
     mica_index *index = signal->user;
     if (index->is_complete && is_in(index, mica_entity_index(signal->entity))) {
@@ -384,15 +393,6 @@ static void put_everybody(mica_index *index) {
             put_table(index, table);
         }
     }
-}
-
-// Whether an observer is being called.
-static bool is_observed(const mica_world *world) {
-    const mi_callback *callback = world->callback;
-    while (callback != NULL && callback->observer == NULL) {
-        callback = callback->outer;
-    }
-    return callback != NULL;
 }
 
 // Makes the index say what is so; false, with the error set: there is no memory for that.
@@ -466,6 +466,17 @@ static void free_indexes(mica_world *world, void *state) {
     mi_heap_release(&world->heap, purpose, list, sizeof(*list), _Alignof(index_list));
 }
 
+// Everybody at once: one by one they would cost as much as they did when they came.
+static void clear_indexes(mica_world *world, void *state) {
+    (void)world;
+    const index_list *list = state;
+    for (uint32_t i = 0; i < list->indexes.count; i++) {
+        const bool is_complete = list->indexes.data[i]->is_complete;
+        empty_index(list->indexes.data[i]);
+        list->indexes.data[i]->is_complete = is_complete;
+    }
+}
+
 static bool is_page_used(const mica_index *index, uint32_t page) {
     bool is_used = false;
     for (uint32_t i = 0; index->pages.data[page] != NULL && i < PAGE_RECORDS && !is_used; i++) {
@@ -534,13 +545,14 @@ static const char *check_index(const mica_index *index) {
 }
 
 static const char *check_indexes(const mica_world *world, const void *state) {
-    (void)world;
     const index_list *list = state;
     const char *fault = NULL;
     for (uint32_t i = 0; i < list->indexes.count && fault == NULL; i++) {
         const mica_index *index = list->indexes.data[i];
-        // What spans of an open walk have written since the index was made is not known.
-        fault = index->is_complete && !index->is_made_in_walk ? check_index(index) : NULL;
+        // What spans of an open walk have written since the index was made is not known; what observers are told of as
+        // going is in no index any more.
+        const bool is_checked = index->is_complete && !index->is_made_in_walk && !is_observed(world);
+        fault = is_checked ? check_index(index) : NULL;
     }
     return fault;
 }
@@ -558,6 +570,7 @@ static index_list *list_of(mica_world *world) {
                                     .stop = stop_indexes,
                                     .destroy = free_indexes,
                                     .validate = check_indexes,
+                                    .clear = clear_indexes,
                                     .trim = trim_indexes};
     if (list != NULL && !mi_world_add_extension(world, &extension)) {
         mi_heap_release(&world->heap, purpose, list, sizeof(*list), _Alignof(index_list));

@@ -164,6 +164,12 @@ mica_result mica_world_clear(mica_world *world) {
     if (result != MICA_OK) {
         return result;
     }
+    for (uint32_t i = 0; i < world->extensions.count; i++) {
+        const mi_extension *extension = &world->extensions.data[i];
+        if (extension->clear != NULL) {
+            extension->clear(world, extension->state);
+        }
+    }
     mi_tell_end_of_all(world);
     mi_store_clear_pools(&world->store);
     mi_store_clear_rows(&world->store);

@@ -37,7 +37,8 @@ typedef struct mi_extension {
     void (*stop)(mica_world *world, void *state); // may be NULL: the world is about to end, everything is still there
     void (*destroy)(mica_world *world, void *state);                     // frees the state
     const char *(*validate)(const mica_world *world, const void *state); // may be NULL: the first thing wrong, or NULL
-    void (*trim)(mica_world *world, void *state); // may be NULL: gives back memory that is not needed now
+    void (*clear)(mica_world *world, void *state); // may be NULL: all entities are about to end, none is told of yet
+    void (*trim)(mica_world *world, void *state);  // may be NULL: gives back memory that is not needed now
     // May be NULL: a tick is about to begin, structure is not locked. Anything but MICA_OK, with the error set, and the
     // tick does not begin; the next attempt at it calls all parts again.
     mica_result (*begin_tick)(mica_world *world, void *state);

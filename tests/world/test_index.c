@@ -608,6 +608,45 @@ static int32_t range_of(mica_index *index, const void *low, const void *high, mi
     return mica_index_range(index, low, high, entities, 16);
 }
 
+static void find_when_cleared(const mica_signal *signal) {
+    watcher *seen = signal->user;
+    seen->removed_count += mica_index_count(seen->f->by_hp) + mica_index_count(seen->f->by_team);
+    assert_valid(signal->world);
+}
+
+static void observers_of_what_is_cleared_find_nobody(void **state) {
+    fixture f;
+    begin(&f, state);
+    watcher seen = {.f = &f};
+    const mica_observer observer = mica_on_removed(f.world, Unit, find_when_cleared, &seen);
+    for (int32_t i = 0; i < 300; i++) {
+        spawn(&f, i % 3, i);
+    }
+    mica_get_write(f.world, f.entities[5], Unit)->hp = 1;
+    assert_int_equal(mica_world_clear(f.world), MICA_OK);
+    mica_observer_stats stats;
+    assert_int_equal(mica_observer_statistics(f.world, observer, &stats), MICA_OK);
+    assert_int_equal(stats.call_count, 300);
+    assert_int_equal(seen.removed_count, 0);
+    assert_int_equal(mica_index_count(f.by_hp), 0);
+    spawn(&f, 1, 1);
+    assert_team(&f, 1, ENTITY_MAX);
+    assert_hp(&f, 0, 5, ENTITY_MAX);
+    end(&f);
+}
+
+static void observers_may_validate_while_a_component_goes(void **state) {
+    fixture f;
+    begin(&f, state);
+    watcher seen = {.f = &f};
+    mica_on_removed(f.world, Unit, find_when_cleared, &seen);
+    spawn(&f, 1, 1);
+    spawn(&f, 1, 2);
+    assert_int_equal(mica_destroy(f.world, f.entities[0]), MICA_OK);
+    assert_int_equal(seen.removed_count, 2); // the other one, in both
+    end(&f);
+}
+
 static void set_what_goes(const mica_signal *signal) {
     assert_int_equal(mica_set(signal->world, signal->entity, Unit, {7, 7}), MICA_OK);
 }
@@ -1039,6 +1078,8 @@ int main(void) {
             CASE(an_index_that_is_asked_for_during_a_walk_knows_what_spans_wrote_when_that_has_ended),
             CASE(the_arrays_of_a_pool_are_looked_at_by_the_next_look_up),
             CASE(observers_find_what_has_come_and_no_longer_what_goes),
+            CASE(observers_of_what_is_cleared_find_nobody),
+            CASE(observers_may_validate_while_a_component_goes),
             CASE(a_value_that_is_set_while_it_goes_leaves_nobody_behind),
             CASE(observers_make_no_index_of_what_goes),
             CASE(trimming_gives_back_what_nobody_is_in),
