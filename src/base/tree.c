@@ -6,6 +6,8 @@
 // nobody looks at it: what is below all others goes to the first child whatever stands there.
 //
 // Full nodes are split on the way down, before anything is put in, so that a failure leaves a tree with the same pairs.
+// Nodes that are not needed wait to be used again, so that a tree whose pairs change and do not become more allocates
+// nothing in the long run.
 #include "base/tree.h"
 
 #include <string.h>
@@ -19,7 +21,10 @@ struct mi_tree_node {
     uint32_t count;
     bool is_leaf;
     uint32_t items[NODE_PAIRS];
-    uint64_t keys[NODE_PAIRS];
+    union {
+        uint64_t keys[NODE_PAIRS];
+        mi_tree_node *next_spare; // of a node that waits to be used again
+    };
     mi_tree_node *children[]; // NODE_PAIRS of them, unless it is a leaf
 };
 
@@ -27,8 +32,13 @@ static size_t node_size(bool is_leaf) {
     return sizeof(mi_tree_node) + (is_leaf ? 0 : NODE_PAIRS * sizeof(mi_tree_node *));
 }
 
-static mi_tree_node *make_node(mi_heap *heap, mica_memory_purpose purpose, bool is_leaf) {
-    mi_tree_node *node = mi_heap_allocate(heap, purpose, node_size(is_leaf), _Alignof(mi_tree_node));
+static mi_tree_node *make_node(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose, bool is_leaf) {
+    mi_tree_node *node = tree->spare[is_leaf];
+    if (node != NULL) {
+        tree->spare[is_leaf] = node->next_spare;
+    } else {
+        node = mi_heap_allocate(heap, purpose, node_size(is_leaf), _Alignof(mi_tree_node));
+    }
     if (node != NULL) {
         node->count = 0;
         node->is_leaf = is_leaf;
@@ -36,8 +46,9 @@ static mi_tree_node *make_node(mi_heap *heap, mica_memory_purpose purpose, bool 
     return node;
 }
 
-static void free_node(mi_tree_node *node, mi_heap *heap, mica_memory_purpose purpose) {
-    mi_heap_release(heap, purpose, node, node_size(node->is_leaf), _Alignof(mi_tree_node));
+static void retire_node(mi_tree *tree, mi_tree_node *node) {
+    node->next_spare = tree->spare[node->is_leaf];
+    tree->spare[node->is_leaf] = node;
 }
 
 // Whether the pair at `place` is below the probe.
@@ -101,9 +112,10 @@ static void set_pair(mi_tree_node *node, uint32_t place, uint64_t key, uint32_t 
 }
 
 // Moves the upper half of a full child into a new node behind it; the parent is not full.
-static bool split_child(mi_tree_node *parent, uint32_t place, mi_heap *heap, mica_memory_purpose purpose) {
+static bool split_child(mi_tree *tree, mi_tree_node *parent, uint32_t place, mi_heap *heap,
+                        mica_memory_purpose purpose) {
     mi_tree_node *child = parent->children[place];
-    mi_tree_node *upper = make_node(heap, purpose, child->is_leaf);
+    mi_tree_node *upper = make_node(tree, heap, purpose, child->is_leaf);
     if (upper == NULL) {
         return false;
     }
@@ -118,7 +130,7 @@ static bool split_child(mi_tree_node *parent, uint32_t place, mi_heap *heap, mic
 
 // Puts a new root above one that is full, or makes the first.
 static bool raise_root(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose) {
-    mi_tree_node *root = make_node(heap, purpose, tree->root == NULL);
+    mi_tree_node *root = make_node(tree, heap, purpose, tree->root == NULL);
     if (root == NULL) {
         return false;
     }
@@ -133,7 +145,7 @@ static bool raise_root(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose
     return true;
 }
 
-static void lower_root(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose) {
+static void lower_root(mi_tree *tree) {
     while (tree->root != NULL && tree->root->count <= 1) {
         mi_tree_node *root = tree->root;
         if (root->count == 1 && root->is_leaf) {
@@ -141,7 +153,7 @@ static void lower_root(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose
         }
         tree->root = root->count == 0 ? NULL : root->children[0];
         tree->height--;
-        free_node(root, heap, purpose);
+        retire_node(tree, root);
     }
 }
 
@@ -153,8 +165,8 @@ bool mi_tree_insert(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose, c
     while (!node->is_leaf) {
         uint32_t place = child_place(tree, node, pair);
         if (node->children[place]->count == NODE_PAIRS) {
-            if (!split_child(node, place, heap, purpose)) {
-                lower_root(tree, heap, purpose);
+            if (!split_child(tree, node, place, heap, purpose)) {
+                lower_root(tree);
                 return false;
             }
             place += is_below(tree, node, place + 1, pair);
@@ -171,7 +183,7 @@ bool mi_tree_insert(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose, c
 
 // Brings a child with too few pairs and its neighbour, at `place` and behind it, to enough pairs each, or into one
 // node: true.
-static bool join_children(mi_tree_node *parent, uint32_t place, mi_heap *heap, mica_memory_purpose purpose) {
+static bool join_children(mi_tree *tree, mi_tree_node *parent, uint32_t place) {
     mi_tree_node *left = parent->children[place];
     mi_tree_node *right = parent->children[place + 1];
     const uint32_t sum = left->count + right->count;
@@ -189,7 +201,7 @@ static bool join_children(mi_tree_node *parent, uint32_t place, mi_heap *heap, m
     right->count = sum - left_count;
     if (right->count == 0) {
         close_pair(parent, place + 1);
-        free_node(right, heap, purpose);
+        retire_node(tree, right);
         return true;
     }
     set_pair(parent, place + 1, right->keys[0], right->items[0]);
@@ -208,7 +220,7 @@ static void tell_first(mi_tree_node *const *nodes, const uint32_t *places, uint3
     }
 }
 
-bool mi_tree_erase(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose, const mi_tree_probe *pair) {
+bool mi_tree_erase(mi_tree *tree, const mi_tree_probe *pair) {
     mi_tree_node *nodes[MI_TREE_HEIGHT_MAX];
     uint32_t places[MI_TREE_HEIGHT_MAX];
     if (tree->root == NULL) {
@@ -231,16 +243,26 @@ bool mi_tree_erase(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose, co
     }
     for (; level > 0 && nodes[level]->count < PAIRS_LEAST; level--) {
         const uint32_t at = places[level - 1];
-        if (!join_children(nodes[level - 1], at == 0 ? 0 : at - 1, heap, purpose)) {
+        if (!join_children(tree, nodes[level - 1], at == 0 ? 0 : at - 1)) {
             break;
         }
     }
-    lower_root(tree, heap, purpose);
+    lower_root(tree);
     return true;
 }
 
+void mi_tree_trim(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose) {
+    for (uint32_t is_leaf = 0; is_leaf < 2; is_leaf++) {
+        while (tree->spare[is_leaf] != NULL) {
+            mi_tree_node *node = tree->spare[is_leaf];
+            tree->spare[is_leaf] = node->next_spare;
+            mi_heap_release(heap, purpose, node, node_size(is_leaf != 0), _Alignof(mi_tree_node));
+        }
+    }
+}
+
 void mi_tree_clear(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose) {
-    // Frees leaves and nodes without children left, always at the right edge.
+    // Takes leaves and nodes without children left, always at the right edge.
     mi_tree_node *path[MI_TREE_HEIGHT_MAX];
     uint32_t depth = 0;
     if (tree->root != NULL) {
@@ -251,10 +273,11 @@ void mi_tree_clear(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose) {
         if (!node->is_leaf && node->count > 0) {
             path[depth++] = node->children[--node->count];
         } else {
-            free_node(node, heap, purpose);
+            retire_node(tree, node);
             depth--;
         }
     }
+    mi_tree_trim(tree, heap, purpose);
     tree->root = NULL;
     tree->height = 0;
     tree->count = 0;

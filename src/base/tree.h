@@ -18,6 +18,7 @@ typedef struct mi_tree {
     mi_tree_node *root; // NULL: empty
     uint32_t height;    // levels of nodes
     uint32_t count;
+    mi_tree_node *spare[2];  // nodes to be used again; [1]: leaves
     mi_tree_compare compare; // NULL: keys end after 64 bits
     const void *context;
 } mi_tree;
@@ -39,8 +40,10 @@ typedef struct mi_tree_cursor {
 // Puts in a pair that is not there. False: out of memory, and nothing has changed. O(log n).
 bool mi_tree_insert(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose, const mi_tree_probe *pair);
 // Takes out a pair; false: it is not there. O(log n).
-bool mi_tree_erase(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose, const mi_tree_probe *pair);
-// Takes everything out.
+bool mi_tree_erase(mi_tree *tree, const mi_tree_probe *pair);
+// Gives back the memory of nodes that are not needed.
+void mi_tree_trim(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose);
+// Takes everything out, and gives all memory back.
 void mi_tree_clear(mi_tree *tree, mi_heap *heap, mica_memory_purpose purpose);
 
 // The first pair that is not below `probe`. O(log n).

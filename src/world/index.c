@@ -185,7 +185,7 @@ static bool link_record(mica_index *index, uint32_t entity_index, index_record *
 static void unlink_record(mica_index *index, uint32_t entity_index, index_record *record) {
     if (index->trait->kind == MICA_ORDERED) {
         const mi_tree_probe pair = probe_of(record->words, entity_index);
-        mi_tree_erase(&index->tree, heap_of(index), purpose, &pair);
+        mi_tree_erase(&index->tree, &pair);
         return;
     }
     if (record->next != 0) {
@@ -492,6 +492,7 @@ static void trim_indexes(mica_world *world, void *state) {
         mica_index *index = list->indexes.data[i];
         settle_noted(index);
         MI_FREE(heap, purpose, &index->noted);
+        mi_tree_trim(&index->tree, heap, purpose);
         if (index->map.count == 0) {
             mi_map_free(&index->map, heap, purpose);
         }

@@ -64,7 +64,7 @@ static bool insert(fixture *f, uint32_t item, uint64_t key) {
 static bool erase(fixture *f, uint32_t item) {
     const mi_tree_probe probe = probe_of(f, item);
     f->is_in[item] = false;
-    return mi_tree_erase(&f->tree, &f->heap, purpose, &probe);
+    return mi_tree_erase(&f->tree, &probe);
 }
 
 static bool is_sorted(const fixture *f, uint32_t a, uint32_t b) {
@@ -108,7 +108,7 @@ static void an_empty_tree_has_nothing_and_no_memory(void **state) {
     assert_true(mi_tree_at_end(&cursor));
     cursor = mi_tree_seek(&f->tree, &probe);
     assert_true(mi_tree_at_end(&cursor));
-    assert_false(mi_tree_erase(&f->tree, &f->heap, purpose, &probe));
+    assert_false(mi_tree_erase(&f->tree, &probe));
     assert_null(mi_tree_validate(&f->tree));
     assert_int_equal(f->allocator.call_count, 0);
 }
@@ -155,8 +155,8 @@ static void a_pair_that_is_not_there_is_not_erased(void **state) {
     insert(f, 2, 20);
     const mi_tree_probe other_key = {.key = 20, .item = 1};
     const mi_tree_probe other_item = {.key = 20, .item = 3};
-    assert_false(mi_tree_erase(&f->tree, &f->heap, purpose, &other_key));
-    assert_false(mi_tree_erase(&f->tree, &f->heap, purpose, &other_item));
+    assert_false(mi_tree_erase(&f->tree, &other_key));
+    assert_false(mi_tree_erase(&f->tree, &other_item));
     assert_complete(f);
 }
 
@@ -174,8 +174,29 @@ static void a_tree_that_is_emptied_gives_its_memory_back(void **state) {
             }
         }
         assert_complete(f);
+        mi_tree_trim(&f->tree, &f->heap, purpose);
         assert_int_equal(mi_heap_usage(&f->heap).total, 0);
     }
+}
+
+static void pairs_that_change_and_do_not_become_more_need_no_memory(void **state) {
+    fixture *f = *state;
+    test_random random = {7};
+    for (uint32_t i = 0; i < 4000; i++) {
+        insert(f, i, test_random_below(&random, 100000));
+    }
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < 200000; i++) {
+        const uint32_t item = test_random_below(&random, 4000);
+        assert_true(erase(f, item));
+        assert_true(insert(f, item, test_random_below(&random, 100000)));
+        calls = i == 100000 ? f->allocator.call_count : calls;
+    }
+    assert_in_range(f->allocator.call_count - calls, 0, 4); // a node more than ever before
+    const size_t bytes = mi_heap_usage(&f->heap).total;
+    mi_tree_trim(&f->tree, &f->heap, purpose);
+    assert_true(mi_heap_usage(&f->heap).total < bytes);
+    assert_complete(f);
 }
 
 static void a_cursor_finds_the_first_pair_that_is_not_below(void **state) {
@@ -254,6 +275,7 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_pair_that_is_not_there_is_not_erased, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tree_that_is_emptied_gives_its_memory_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pairs_that_change_and_do_not_become_more_need_no_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cursor_finds_the_first_pair_that_is_not_below, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_insertion_without_memory_leaves_the_pairs_that_are_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_sees_the_same, set_up, tear_down),
