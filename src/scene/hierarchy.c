@@ -68,12 +68,12 @@ static bool is_orphan(const mica_world *world, const mi_hierarchy *hierarchy, ui
     return (node == NULL || node->parent == 0) && value_of(world, hierarchy, index, &column) != NULL;
 }
 
-// Gives the entity ChildOf with this value, or replaces the value. The caller tells of it.
+// Gives the entity ChildOf with this value, or replaces the value. The caller says whether somebody is told, and tells
+// of it.
 static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_entity parent,
                              link_notice *linked, const char *call) {
     const uint32_t index = mica_entity_index(child);
     mi_table *from = table_of(&world->store, child);
-    linked->is_told = mi_world_tells(world, child);
     linked->is_set = mi_table_has(from, hierarchy->child_of);
     if (linked->is_set) {
         hierarchy->orphan_count -= is_orphan(world, hierarchy, index);
@@ -91,10 +91,9 @@ static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_en
                                    call);
 }
 
-// Brings the entity to a table that is its own without ChildOf. The caller tells of what that makes it come to match.
+// Brings the entity to a table that is its own without ChildOf. As put_value.
 static mica_result move_without(mica_world *world, mica_entity child, mi_table *to, link_notice *linked,
                                 const char *call) {
-    linked->is_told = mi_world_tells(world, child);
     linked->is_set = false;
     linked->notice = mi_world_notice(world, child, to, NULL, 0);
     return mi_world_change_quietly(world, child, to, NULL, 0, linked->is_told ? &linked->notice : NULL, call);
@@ -117,15 +116,20 @@ static uint32_t parent_index(const mi_hierarchy *hierarchy, uint32_t index) {
     return node == NULL ? 0 : node->parent;
 }
 
+// The table that is `from` without ChildOf, with room for one more row; NULL: there is no memory.
+static mi_table *room_without(mi_store *store, const mi_hierarchy *hierarchy, mi_table *from) {
+    mi_table *to = mi_store_table_without(store, from, hierarchy->child_of);
+    return to != NULL && (to == mi_store_root(store) || mi_store_open_rows(store, to, 1)) ? to : NULL;
+}
+
 // Takes ChildOf from an entity that has a parent, and the parent from its record; without memory if need be: then it
-// becomes an orphan. Sets no error.
-static void give_up_parent(mica_world *world, mi_hierarchy *hierarchy, uint32_t index, const char *call) {
+// becomes an orphan. Sets no error. Without `tells` the caller tells of it.
+static void give_up_parent(mica_world *world, mi_hierarchy *hierarchy, uint32_t index, bool tells, const char *call) {
     mi_store *store = &world->store;
     const mica_entity child = mi_slots_handle(&store->slots, index);
-    mi_table *to = mi_store_table_without(store, table_of(store, child), hierarchy->child_of);
-    const bool has_room = to != NULL && (to == mi_store_root(store) || mi_store_open_rows(store, to, 1));
-    link_notice linked = {.is_told = mi_world_tells(world, child), .is_set = true};
-    if (!has_room || move_without(world, child, to, &linked, call) != MICA_OK) {
+    mi_table *to = room_without(store, hierarchy, table_of(store, child));
+    link_notice linked = {.is_told = tells && mi_world_tells(world, child), .is_set = true};
+    if (to == NULL || move_without(world, child, to, &linked, call) != MICA_OK) {
         write_parent(world, hierarchy, index, MICA_NULL);
         hierarchy->orphan_count++;
         linked.is_set = true;
@@ -198,7 +202,7 @@ static mica_result unlink_child(mica_world *world, mi_hierarchy *hierarchy, mica
         return MICA_OK;
     }
     const uint32_t parent = parent_index(hierarchy, index);
-    link_notice linked;
+    link_notice linked = {.is_told = mi_world_tells(world, child)};
     const mica_result result = take_value(world, hierarchy, child, &linked, call);
     if (result != MICA_OK) {
         return result;
@@ -234,7 +238,7 @@ static mica_result link_child(mica_world *world, mi_hierarchy *hierarchy, mica_e
         !mi_nodes_reserve(&hierarchy->nodes, &world->heap, above)) {
         return fail_nodes(world, call);
     }
-    link_notice linked;
+    link_notice linked = {.is_told = mi_world_tells(world, child)};
     result = put_value(world, hierarchy, child, parent, &linked, call);
     if (result != MICA_OK) {
         return result;
@@ -304,7 +308,7 @@ static void relation_release(mica_world *world, mica_entity entity) {
             const uint32_t next = mi_nodes_at(&hierarchy->nodes, child)->next;
             mi_transform_rebase(world, hierarchy, child, &rebase);
             if (parent == 0) {
-                give_up_parent(world, hierarchy, child, "mica_entity_destroy");
+                give_up_parent(world, hierarchy, child, true, "mica_entity_destroy");
             } else {
                 write_parent(world, hierarchy, child, handle);
             }
@@ -535,6 +539,7 @@ typedef struct link_batch {
     uint32_t count;
     uint32_t first_mark; // child number i carries this and i; a record that walk number i passed, this and count and i
     uint32_t *walks;     // by child: 1 and the number of the walk that passed it, 0: none; other notes afterwards
+    uint32_t *told;      // by child, while somebody may have to be told: see tell_batch_before
     MI_ARRAY(table_moves) moves; // by table id
     const char *call;
 } link_batch;
@@ -667,9 +672,7 @@ static mica_result open_rows(const link_batch *batch) {
     for (uint32_t id = 1; opened && id < batch->moves.count; id++) {
         table_moves *moves = &batch->moves.data[id];
         opened = moves->arriving == 0 || mi_store_open_rows(store, store->tables.data[id], moves->arriving);
-        // Whoever is told of children is told of one after the other.
-        moves->leave_in_runs = !batch->world->signals.is_watched && moves->leaving > 0 &&
-                               moves->leaving >= store->tables.data[id]->row_count / 4;
+        moves->leave_in_runs = moves->leaving > 0 && moves->leaving >= store->tables.data[id]->row_count / 4;
     }
     return opened ? MICA_OK : mi_world_fail_store(batch->world, batch->call);
 }
@@ -692,9 +695,8 @@ _Static_assert(sizeof(mica_child_of) == sizeof(mica_entity), "an array of parent
 
 // Gives child number i its new value, if it has another parent from now on, and those after it that can be moved along
 // with it. Returns how many.
-static uint32_t put_values(const link_batch *batch, uint32_t i, link_notice *linked) {
+static uint32_t put_values(const link_batch *batch, uint32_t i) {
     mica_world *world = batch->world;
-    linked->is_told = false;
     const mica_entity child = batch->children[i];
     const mica_entity parent = batch->parents[i];
     if (batch->walks[i] != 0 && batch->moves.data[table_of(&world->store, child)->id].leave_in_runs) {
@@ -702,7 +704,8 @@ static uint32_t put_values(const link_batch *batch, uint32_t i, link_notice *lin
     }
     if (!mica_entity_is_null(parent) &&
         mica_entity_index(parent) != parent_index(batch->hierarchy, mica_entity_index(child))) {
-        const mica_result result = put_value(world, batch->hierarchy, child, parent, linked, batch->call);
+        link_notice untold = {.is_told = false};
+        const mica_result result = put_value(world, batch->hierarchy, child, parent, &untold, batch->call);
         MI_ASSERT(result == MICA_OK);
         (void)result;
     }
@@ -728,8 +731,7 @@ static void apply_batch(const link_batch *batch) {
     mi_nodes *nodes = &batch->hierarchy->nodes;
     bool any_freed = false;
     for (uint32_t i = 0; i < batch->count;) {
-        link_notice linked;
-        for (const uint32_t end = i + put_values(batch, i, &linked); i < end; i++) {
+        for (const uint32_t end = i + put_values(batch, i); i < end; i++) {
             const uint32_t index = mica_entity_index(batch->children[i]);
             const uint32_t parent = mica_entity_index(batch->parents[i]);
             const uint32_t old_parent = mi_nodes_at(nodes, index)->parent;
@@ -738,22 +740,78 @@ static void apply_batch(const link_batch *batch) {
             any_freed = any_freed || is_freed;
             if (parent != old_parent) {
                 mi_nodes_link(nodes, index, parent);
-                tell_linked(batch->world, batch->hierarchy, batch->children[i], &linked);
             }
         }
     }
     close_moves(batch);
     for (uint32_t i = 0; any_freed && i < batch->count; i++) {
         if (batch->walks[i] != 0) {
-            give_up_parent(batch->world, batch->hierarchy, mica_entity_index(batch->children[i]), batch->call);
+            give_up_parent(batch->world, batch->hierarchy, mica_entity_index(batch->children[i]), false, batch->call);
+        }
+    }
+}
+
+// Telling of many: records on the way from the old links to the new ones may hold cycles, so what goes is told of
+// before anything is changed, and what has come when all is.
+
+#define TOLD_GONE (1u << 31)
+#define TOLD_NOTHING UINT32_MAX
+
+// Notes in `told` the table that each child comes from, with TOLD_GONE if its ChildOf was told of as going, or
+// TOLD_NOTHING.
+static void tell_batch_before(const link_batch *batch) {
+    mi_store *store = &batch->world->store;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const mica_entity child = batch->children[i];
+        mi_table *from = table_of(store, child);
+        const uint32_t parent = mica_entity_index(batch->parents[i]);
+        const uint32_t old_parent = parent_index(batch->hierarchy, mica_entity_index(child));
+        batch->told[i] = parent == old_parent ? TOLD_NOTHING : from->id;
+        if (parent == old_parent || (parent != 0 && batch->walks[i] == 0)) {
+            continue;
+        }
+        const mi_table *to =
+            parent != 0 ? store->tables.data[batch->walks[i]] : room_without(store, batch->hierarchy, from);
+        if (to != NULL) {
+            const mi_notice notice = mi_world_notice(batch->world, child, to, NULL, 0);
+            mi_tell_before(batch->world, &notice);
+            batch->told[i] |= parent == 0 ? TOLD_GONE : 0;
+        }
+    }
+}
+
+static void tell_batch_after(const link_batch *batch) {
+    mi_store *store = &batch->world->store;
+    const mica_component child_of = batch->hierarchy->child_of;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        if (batch->told[i] == TOLD_NOTHING) {
+            continue;
+        }
+        const mica_child_of value = {.parent = batch->parents[i]};
+        const mi_change change = {.component = child_of, .value = &value};
+        const mi_table *to = table_of(store, batch->children[i]);
+        mi_table *from = store->tables.data[batch->told[i] & ~TOLD_GONE];
+        if (from == to && (batch->told[i] & TOLD_GONE) != 0) { // there was no memory any more, and it has come again
+            from = mi_store_table_without(store, from, child_of);
+        }
+        if (from == to) {
+            mi_tell_set(batch->world, batch->children[i], child_of);
+        } else {
+            mi_tell_after(batch->world, &(mi_notice){.entity = batch->children[i],
+                                                     .from = from,
+                                                     .to = to,
+                                                     .changes = &change,
+                                                     .change_count = mi_table_has(to, child_of),
+                                                     .is_late = true});
         }
     }
 }
 
 static mica_result link_many(link_batch *batch) {
+    const bool is_told = batch->world->signals.is_watched;
     size_t size = SIZE_MAX;
     batch->walks =
-        mi_size_product(batch->count, sizeof(uint32_t), &size)
+        mi_size_product(batch->count, (is_told ? 2 : 1) * sizeof(uint32_t), &size)
             ? (uint32_t *)mi_heap_allocate_zeroed(&batch->world->heap, MICA_MEMORY_RELATIONS, size, _Alignof(uint32_t))
             : NULL;
     if (batch->walks == NULL) {
@@ -769,8 +827,15 @@ static mica_result link_many(link_batch *batch) {
     if (result == MICA_OK) {
         result = open_rows(batch);
     }
+    if (result == MICA_OK && is_told) {
+        batch->told = batch->walks + batch->count;
+        tell_batch_before(batch);
+    }
     if (result == MICA_OK) {
         apply_batch(batch);
+    }
+    if (result == MICA_OK && is_told) {
+        tell_batch_after(batch);
     }
     MI_FREE(&batch->world->heap, MICA_MEMORY_RELATIONS, &batch->moves);
     mi_heap_release(&batch->world->heap, MICA_MEMORY_RELATIONS, batch->walks, size, _Alignof(uint32_t));

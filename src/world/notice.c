@@ -386,10 +386,10 @@ void mi_tell_before(mica_world *world, const mi_notice *notice) {
 
 void mi_tell_after(mica_world *world, const mi_notice *notice) {
     const bool has_queries = world->signals.queries.count > 0;
+    if (has_queries && (notice->from == NULL || notice->is_late)) {
+        match_queries(world, notice);
+    }
     if (notice->from == NULL) {
-        if (has_queries) {
-            match_queries(world, notice);
-        }
         tell_entity(world, MICA_CREATED, notice->entity);
     }
     tell_components(world, notice, MICA_ADDED);

@@ -23,6 +23,7 @@ typedef struct mi_notice {
     const mica_value *given;
     uint32_t given_count;
     bool all_given;
+    bool is_late; // others were told of since before the change: what queries it enters is found out anew
 } mi_notice;
 
 // What changing a living entity's table is. `to` NULL: it is destroyed.
