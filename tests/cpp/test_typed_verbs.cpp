@@ -22,6 +22,7 @@ MICA_NAMED_WITH(Goal, Home, (.storage = MICA_TABLE, .toggle = true));
 MICA_STRUCT_WITH(Contact, (.storage = MICA_POOL, .layout = MICA_PAGED, .page_size = 64, .always_dirty = true),
                  { float depth; });
 MICA_NAMED(Touch, Contact);
+MICA_STRUCT_WITH(Unit, (.indexes = {{"team", MICA_HASH}, {"hp", MICA_ORDERED}}), { int32_t team, hp; });
 
 int make_world(void **state) {
     *state = mica_world_create(nullptr);
@@ -320,6 +321,86 @@ void the_inbox_is_typed(void **state) {
     assert_true(mica_next_tag_event(frozen, Frozen));
 }
 
+void indexes_are_looked_up_by_typed_values(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity weak = mica_spawn(world, mica_value_of(Unit, {3, 1}));
+    const mica_entity strong = mica_spawn(world, mica_value_of(Unit, {3, 9}));
+    mica_index *by_team = mica_index_of(world, Unit, "team");
+    mica_index *by_hp = mica_index_of(world, Unit, "hp");
+    mica_entity found[4];
+    assert_int_equal(mica_index_find_value(by_team, int32_t, 3, found, 4), 2);
+    assert_true(mica_entity_equal(found[0], weak) && mica_entity_equal(found[1], strong));
+    assert_int_equal(mica_index_range_values(by_hp, int32_t, 2, 10, found, 4), 1);
+    assert_true(mica_entity_equal(found[0], strong));
+    assert_true(mica_entity_equal(mica_index_first(by_hp), weak));
+    assert_int_equal(mica_index_find_value(by_team, int64_t, 3, found, 4), 0); // a key of another size
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+}
+
+struct told {
+    int32_t added, set, removed;
+};
+
+void count_added(const mica_signal *signal) {
+    static_cast<told *>(signal->user)->added += mica_signal_value(signal, Unit)->hp;
+}
+
+void count_set(const mica_signal *signal) {
+    static_cast<told *>(signal->user)->set += mica_signal_value(signal, Unit)->hp;
+}
+
+void count_removed(const mica_signal *signal) {
+    static_cast<told *>(signal->user)->removed += mica_signal_value(signal, Unit)->hp;
+    mica_set(signal->commands, signal->entity, Shield, {5});
+}
+
+void observers_are_connected_by_type(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    told sums{0, 0, 0};
+    const mica_observer added = mica_on_added(world, Unit, count_added, &sums);
+    mica_on_set(world, Unit, count_set, &sums);
+    mica_on_removed(world, Unit, count_removed, &sums);
+    const mica_entity unit = mica_spawn(world, mica_value_of(Unit, {1, 10}));
+    assert_int_equal(mica_set(world, unit, Unit, {1, 100}), MICA_OK);
+    assert_int_equal(mica_remove(world, unit, Unit), MICA_OK);
+    assert_int_equal(sums.added, 10);
+    assert_int_equal(sums.set, 110);
+    assert_int_equal(sums.removed, 100);
+    assert_int_equal(mica_get(world, unit, Shield)->now, 5);
+    assert_int_equal(mica_observer_disconnect(world, added), MICA_OK);
+}
+
+void a_subscription_names_types(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    mica_subscription_def def{};
+    def.components[0] = mica_type_of(Unit);
+    mica_subscription *units = mica_subscribe(world, &def);
+    assert_non_null(units);
+    mica_spawn(world, mica_value_of(Position, {1, 2, 3}));
+    const mica_entity unit = mica_spawn(world, mica_value_of(Unit, {1, 10}));
+    mica_change changes[4];
+    assert_int_equal(mica_subscription_collect(units, changes, 4), 1);
+    assert_true(mica_entity_equal(changes[0].entity, unit));
+    assert_int_equal(changes[0].flags, MICA_CHANGE_CREATED | MICA_CHANGE_ADDED | MICA_CHANGE_VALUE);
+    mica_subscription_destroy(units);
+}
+
+void timers_and_lifetimes_run_out(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    assert_true(mica_timer_system_add(world).id != 0);
+    assert_true(mica_lifetime_system_add(world).id != 0);
+    mica_event_reader *fired = mica_reader_of(world, mica_timer_fired, nullptr);
+    const mica_entity timer = mica_spawn(world, mica_value_of(mica_timer, {0.25, 0.25, 0}));
+    const mica_entity spark = mica_spawn(world, mica_value_of(mica_lifetime, {0.5, false}));
+    assert_int_equal(mica_world_step(world, 0.5F), MICA_OK);
+    const mica_timer_fired *event = mica_next_event(fired, mica_timer_fired);
+    assert_non_null(event);
+    assert_true(mica_entity_equal(event->timer, timer));
+    assert_int_equal(event->count, 2);
+    assert_int_equal(mica_get(world, timer, mica_timer)->fired_count, 2);
+    assert_false(mica_alive(world, spark));
+}
+
 } // namespace
 
 int main() {
@@ -340,6 +421,10 @@ int main() {
         cmocka_unit_test_setup_teardown(hiding_is_recorded_with_the_same_verbs, make_world, end_world),
         cmocka_unit_test_setup_teardown(events_are_typed, make_world, end_world),
         cmocka_unit_test_setup_teardown(the_inbox_is_typed, make_world, end_world),
+        cmocka_unit_test_setup_teardown(indexes_are_looked_up_by_typed_values, make_world, end_world),
+        cmocka_unit_test_setup_teardown(observers_are_connected_by_type, make_world, end_world),
+        cmocka_unit_test_setup_teardown(a_subscription_names_types, make_world, end_world),
+        cmocka_unit_test_setup_teardown(timers_and_lifetimes_run_out, make_world, end_world),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
