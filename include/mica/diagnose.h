@@ -18,7 +18,8 @@ MICA_BEGIN
 /// - Query: a query that matches nobody because no entity has had a component that it requires: since the world was
 ///   made, or since `mica_world_trim` dropped the last table with it.
 /// - System: a system that has not run although there were ticks since it was added.
-/// - Observer: an observer that took a quarter or more of the time of the last ticks, of which about 64 count.
+/// - Observer: an observer that took a quarter or more of the time of the last ticks, of which about 64 count,
+///   and a millisecond in them at least.
 /// - Reactions: what observers caused was dropped, beyond `mica_world_def.reaction_limit` or for want of memory.
 /// - Events: events that a reader, or the handlers of a type, have missed (event.h).
 /// - Inbox: messages that were refused because the inbox was full (inbox.h).

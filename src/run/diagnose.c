@@ -17,9 +17,10 @@
 
 enum {
     TEXT_SIZE = 768,
-    TOMBSTONE_COUNT_LEAST = 64, // fewer are not worth a word
-    TOMBSTONE_PART = 4,         // one in so many positions
-    OBSERVER_PART = 4,          // a tick's time by this
+    TOMBSTONE_COUNT_LEAST = 64,           // fewer are not worth a word
+    TOMBSTONE_PART = 4,                   // one in so many positions
+    OBSERVER_PART = 4,                    // a tick's time by this
+    OBSERVER_NANOSECONDS_LEAST = 1000000, // in the ticks that count: less is not worth a word
     FADE = 64
 };
 
@@ -227,7 +228,7 @@ void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds) {
 static void tell_of_observers(report *to, const mi_signals *signals) {
     for (uint32_t i = 0; i < signals->observers.count; i++) {
         const mi_observer *observer = signals->observers.data[i];
-        if (observer->is_own || !observer->is_connected || observer->tick_nanoseconds <= 0 ||
+        if (observer->is_own || !observer->is_connected || observer->tick_nanoseconds < OBSERVER_NANOSECONDS_LEAST ||
             observer->tick_nanoseconds * OBSERVER_PART < observer->ticks_nanoseconds) {
             continue;
         }

@@ -255,12 +255,12 @@ static void an_observer_that_takes_a_quarter_of_the_ticks_is_found(void **state)
     assert_int_equal(w.world->signals.observers.count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         observers[i]->sampled_count = 1;
-        observers[i]->sampled_nanoseconds = i == 0 ? 30 : 20;
+        observers[i]->sampled_nanoseconds = i == 0 ? 3000000 : 2000000;
         observers[i]->next_sample = UINT64_MAX; // no call is measured any more
     }
     mi_observers_begin_tick(w.world);
     assert_int_equal(mica_set(w.world, entity, Health, {3}), MICA_OK); // a call each in the tick
-    mi_observers_end_tick(w.world, 100);
+    mi_observers_end_tick(w.world, 10000000);
     const findings found = diagnose(w.world);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_OBSERVER);
@@ -268,7 +268,26 @@ static void an_observer_that_takes_a_quarter_of_the_ticks_is_found(void **state)
     assert_contains(found.texts[0], "about 30 % of the ticks' time (3 calls in all)");
     for (int32_t i = 0; i < 20; i++) { // ticks in which nobody called it: its share fades
         mi_observers_begin_tick(w.world);
-        mi_observers_end_tick(w.world, 100);
+        mi_observers_end_tick(w.world, 10000000);
+    }
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
+static void what_an_observer_takes_of_short_ticks_is_left_alone(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    mica_on_set(w.world, Health, say_nothing, NULL);
+    mi_observer *observer = w.world->signals.observers.data[0];
+    observer->sampled_count = 1;
+    observer->sampled_nanoseconds = 900;
+    observer->next_sample = UINT64_MAX; // no call is measured
+    for (int32_t i = 0; i < 300; i++) { // all but the whole of each tick
+        mi_observers_begin_tick(w.world);
+        assert_int_equal(mica_set(w.world, entity, Health, {3}), MICA_OK);
+        mi_observers_end_tick(w.world, 1000);
     }
     assert_int_equal(diagnose(w.world).count, 0);
     watched_end(&w);
@@ -380,6 +399,7 @@ int main(void) {
         cmocka_unit_test(a_start_function_that_fails_is_named),
         cmocka_unit_test(systems_are_told_of_in_the_order_of_addition),
         cmocka_unit_test(an_observer_that_takes_a_quarter_of_the_ticks_is_found),
+        cmocka_unit_test(what_an_observer_takes_of_short_ticks_is_left_alone),
         cmocka_unit_test(reactions_that_were_dropped_are_found),
         cmocka_unit_test(events_that_somebody_missed_are_found),
         cmocka_unit_test(messages_that_were_refused_are_found),
