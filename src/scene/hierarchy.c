@@ -102,8 +102,8 @@ static mica_result move_without(mica_world *world, mica_entity child, mi_table *
 static mica_result take_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, link_notice *linked,
                               const char *call) {
     mi_table *to = mi_store_table_without(&world->store, table_of(&world->store, child), hierarchy->child_of);
-    linked->is_told = false;
     if (to == NULL) {
+        linked->is_told = false;
         return mi_world_fail_store(world, call);
     }
     const bool orphan = is_orphan(world, hierarchy, mica_entity_index(child));
