@@ -123,22 +123,19 @@ static mi_table *room_without(mi_store *store, const mi_hierarchy *hierarchy, mi
     return to != NULL && (to == mi_store_root(store) || mi_store_open_rows(store, to, 1)) ? to : NULL;
 }
 
-// Takes ChildOf from an entity that has a parent, and the parent from its record; without memory if need be: then it
-// becomes an orphan. Sets no error. Without `tells` the caller tells of it.
-static void give_up_parent(mica_world *world, mi_hierarchy *hierarchy, uint32_t index, bool tells, const char *call) {
-    mi_store *store = &world->store;
-    const mica_entity child = mi_slots_handle(&store->slots, index);
-    mi_table *to = room_without(store, hierarchy, table_of(store, child));
-    link_notice linked = {.is_told = tells && mi_world_tells(world, child), .is_set = true};
-    if (to == NULL || move_without(world, child, to, &linked, call) != MICA_OK) {
+// Takes the parent of an entity from its record, and ChildOf from it by bringing it to table `to`, which
+// room_without found; NULL: it becomes an orphan. Sets no error. As put_value.
+static void give_up_parent(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mi_table *to,
+                           link_notice *linked, const char *call) {
+    const uint32_t index = mica_entity_index(child);
+    if (to == NULL || move_without(world, child, to, linked, call) != MICA_OK) {
         write_parent(world, hierarchy, index, MICA_NULL);
         hierarchy->orphan_count++;
-        linked.is_set = true;
+        linked->is_set = true;
     }
     if (parent_index(hierarchy, index) != 0) {
         mi_nodes_link(&hierarchy->nodes, index, 0);
     }
-    tell_linked(world, hierarchy, child, &linked);
 }
 
 // Linking
@@ -292,6 +289,7 @@ static void tell_lifted(mica_world *world, const mi_hierarchy *hierarchy, uint32
 
 static void relation_release(mica_world *world, mica_entity entity) {
     mi_hierarchy *hierarchy = mi_hierarchy_find(world);
+    mi_store *store = &world->store;
     const uint32_t index = mica_entity_index(entity);
     hierarchy->orphan_count -= hierarchy->orphan_count > 0 && is_orphan(world, hierarchy, index);
     const mi_node *node = mi_nodes_find(&hierarchy->nodes, index);
@@ -309,7 +307,11 @@ static void relation_release(mica_world *world, mica_entity entity) {
             const uint32_t next = mi_nodes_at(&hierarchy->nodes, child)->next;
             mi_transform_rebase(world, hierarchy, child, &rebase);
             if (parent == 0) {
-                give_up_parent(world, hierarchy, child, true, "mica_entity_destroy");
+                const mica_entity freed = mi_slots_handle(&store->slots, child);
+                link_notice linked = {.is_told = mi_world_tells(world, freed)};
+                mi_table *to = room_without(store, hierarchy, table_of(store, freed));
+                give_up_parent(world, hierarchy, freed, to, &linked, "mica_entity_destroy");
+                tell_linked(world, hierarchy, freed, &linked);
             } else {
                 write_parent(world, hierarchy, child, handle);
             }
@@ -525,6 +527,11 @@ mica_result mica_commands_destroy_subtree(mica_commands *commands, mica_entity r
 
 // Many links at once
 
+// What was told of a child of a batch before anything was changed: nothing, or the id of its table, with TOLD_GONE if
+// its ChildOf is about to go.
+#define TOLD_GONE (1u << 31)
+#define TOLD_NOTHING UINT32_MAX
+
 // What a batch does to a table.
 typedef struct table_moves {
     uint32_t arriving;
@@ -540,7 +547,7 @@ typedef struct link_batch {
     uint32_t count;
     uint32_t first_mark; // child number i carries this and i; a record that walk number i passed, this and count and i
     uint32_t *walks;     // by child: 1 and the number of the walk that passed it, 0: none; other notes afterwards
-    uint32_t *told;      // by child, while somebody may have to be told: see tell_batch_before
+    uint32_t *told;      // by child: TOLD_…; NULL: nobody listens
     MI_ARRAY(table_moves) moves; // by table id
     const char *call;
 } link_batch;
@@ -729,6 +736,7 @@ static void close_moves(const link_batch *batch) {
 
 // Children that lose their parents come last, since they can do without memory and might take what was opened.
 static void apply_batch(const link_batch *batch) {
+    mi_store *store = &batch->world->store;
     mi_nodes *nodes = &batch->hierarchy->nodes;
     bool any_freed = false;
     for (uint32_t i = 0; i < batch->count;) {
@@ -747,7 +755,12 @@ static void apply_batch(const link_batch *batch) {
     close_moves(batch);
     for (uint32_t i = 0; any_freed && i < batch->count; i++) {
         if (batch->walks[i] != 0) {
-            give_up_parent(batch->world, batch->hierarchy, mica_entity_index(batch->children[i]), false, batch->call);
+            const mica_entity child = batch->children[i];
+            const bool stays = batch->told != NULL && (batch->told[i] & TOLD_GONE) == 0; // as it was told
+            link_notice untold = {.is_told = false};
+            give_up_parent(batch->world, batch->hierarchy, child,
+                           stays ? NULL : room_without(store, batch->hierarchy, table_of(store, child)), &untold,
+                           batch->call);
         }
     }
 }
@@ -755,11 +768,6 @@ static void apply_batch(const link_batch *batch) {
 // Telling of many: records on the way from the old links to the new ones may hold cycles, so what goes is told of
 // before anything is changed, and what has come when all is.
 
-#define TOLD_GONE (1u << 31)
-#define TOLD_NOTHING UINT32_MAX
-
-// Notes in `told` the table that each child comes from, with TOLD_GONE if its ChildOf was told of as going, or
-// TOLD_NOTHING.
 static void tell_batch_before(const link_batch *batch) {
     mi_store *store = &batch->world->store;
     for (uint32_t i = 0; i < batch->count; i++) {

@@ -530,6 +530,30 @@ static void links_are_sound_whenever_one_of_many_is_told_of(void **state) {
                    "entered c.root");
 }
 
+// Where there is no memory to take ChildOf away, a child keeps it, with nobody as its parent.
+static void many_links_without_memory_are_told_of_as_they_end(void **state) {
+    (void)state;
+    for (uint64_t n = 1, is_reached = 1; is_reached != 0; n++) {
+        fixture f;
+        begin_limited(&f, 0);
+        const mica_entity parent = mica_create(f.world);
+        const mica_entity child = mica_create(f.world);
+        assert_int_equal(mica_set_parent(f.world, child, parent), MICA_OK);
+        assert_int_equal(mica_set(f.world, child, Health, {1}), MICA_OK); // no table has Health alone
+        listen(&f, MICA_REMOVED, mica_type_of(mica_child_of));
+        listen(&f, MICA_SET, mica_type_of(mica_child_of));
+        test_allocator_fail_at(&f.allocator, n);
+        const mica_result result = mica_set_parent_many(f.world, &child, &(mica_entity){0}, 1);
+        is_reached = test_allocator_fail_stop(&f.allocator);
+        assert_true(result == MICA_OK || is_reached != 0);
+        assert_told(&f, result != MICA_OK                         ? ""
+                        : mica_has(f.world, child, mica_child_of) ? "set b.ChildOf=nobody"
+                                                                  : "removed b.ChildOf=a");
+        void *end = &f;
+        tear_down(&end);
+    }
+}
+
 static void children_of_what_is_destroyed_are_told_to_have_moved_up(void **state) {
     fixture *f = *state;
     mica_entity tree[4];
@@ -1005,6 +1029,7 @@ int main(void) {
         CASE(links_are_told_of_when_both_ends_agree),
         CASE(many_links_at_once_are_told_of_one_by_one),
         CASE(links_are_sound_whenever_one_of_many_is_told_of),
+        cmocka_unit_test(many_links_without_memory_are_told_of_as_they_end),
         CASE(children_of_what_is_destroyed_are_told_to_have_moved_up),
         CASE(observers_are_called_in_the_order_in_which_they_were_connected),
         CASE(a_function_is_connected_by_type),
