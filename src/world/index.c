@@ -338,19 +338,6 @@ static void on_removed(const mica_signal *signal) {
     }
 }
 
-void mi_world_walk_ended(mica_world *world) {
-    world->signals.written_column = NULL;
-    const index_list *list = mi_world_extension(world, &extension_key);
-    for (uint32_t i = 0; list != NULL && i < list->indexes.count; i++) {
-        mica_index *index = list->indexes.data[i];
-        if (index->is_made_in_walk) {
-            empty_index(index);
-        } else {
-            settle_noted(index);
-        }
-    }
-}
-
 // Making
 
 static void put_pool(mica_index *index, const mi_pool *pool) {
@@ -391,6 +378,20 @@ static void put_everybody(mica_index *index) {
         const mi_table *table = store->tables.data[i];
         if (table != NULL && mi_table_has(table, component)) {
             put_table(index, table);
+        }
+    }
+}
+
+void mi_world_walk_ended(mica_world *world) {
+    world->signals.written_column = NULL;
+    const index_list *list = mi_world_extension(world, &extension_key);
+    for (uint32_t i = 0; list != NULL && i < list->indexes.count; i++) {
+        mica_index *index = list->indexes.data[i];
+        if (index->is_made_in_walk) { // now, or it would be made in the next walk again, and in every one
+            empty_index(index);
+            put_everybody(index);
+        } else {
+            settle_noted(index);
         }
     }
 }

@@ -539,6 +539,25 @@ static void an_index_that_is_asked_for_during_a_walk_knows_what_spans_wrote_when
     end(&f);
 }
 
+static void an_index_that_is_asked_for_during_walks_alone_is_made_once(void **state) {
+    fixture f;
+    begin_without_indexes(&f, *state);
+    for (int32_t i = 0; i < 300; i++) {
+        spawn(&f, i % 3, i);
+    }
+    mica_query *query = mica_query_of(f.world, mica_with(Unit));
+    uint64_t calls = 0;
+    for (int32_t i = 0; i < 5; i++) {
+        mica_each (query, it) {
+            ask(&f);
+            assert_team(&f, 2, ENTITY_MAX);
+        }
+        calls = i == 0 ? f.watched.allocator.call_count : calls;
+        assert_int_equal(f.watched.allocator.call_count, calls);
+    }
+    end(&f);
+}
+
 static void the_arrays_of_a_pool_are_looked_at_by_the_next_look_up(void **state) {
     fixture f;
     begin(&f, state);
@@ -1076,6 +1095,7 @@ int main(void) {
             CASE(what_an_address_wrote_is_found_by_the_next_look_up),
             CASE(a_look_up_during_a_walk_sees_what_was_written_before_it_began),
             CASE(an_index_that_is_asked_for_during_a_walk_knows_what_spans_wrote_when_that_has_ended),
+            CASE(an_index_that_is_asked_for_during_walks_alone_is_made_once),
             CASE(the_arrays_of_a_pool_are_looked_at_by_the_next_look_up),
             CASE(observers_find_what_has_come_and_no_longer_what_goes),
             CASE(observers_of_what_is_cleared_find_nobody),
