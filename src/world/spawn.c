@@ -688,7 +688,7 @@ static mica_result spawn_batch_of(mica_world *world, const mica_column *columns,
 
 mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns, int32_t column_count, int32_t count,
                                    mica_entity *entities) {
-    spawn_batch batch = {0};
+    spawn_batch batch = {.world = world};
     const mica_result result =
         spawn_batch_of(world, columns, column_count, count, entities, &batch, "mica_entity_spawn_many");
     if (result == MICA_OK) {
@@ -774,7 +774,7 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     for (int32_t i = 0; i < component_count; i++) {
         asked[i].component = components[i];
     }
-    spawn_batch batch = {0};
+    spawn_batch batch = {.world = world};
     result = spawn_batch_of(world, asked, component_count, count, NULL, &batch, call);
     if (result == MICA_OK) {
         const mi_callback callback = {.call = call};
