@@ -201,13 +201,23 @@ static void ask_outside(fuzz *f, fuzz_follower *follower) {
     follower->version = version;
 }
 
-// Inside callbacks a change may have been told and not be made yet, or the other way round: nothing is compared there.
+// Inside walks and callbacks a change may have been told and not be made yet, or the other way round: nothing is
+// compared there.
+static void ask_inside(const fuzz *f, const fuzz_follower *follower) {
+    mica_iter it = mica_query_begin_since(follower->query, follower->version);
+    while (mica_iter_next(&it)) {
+        FUZZ_CHECK(it.count > 0, "a span without rows");
+        FUZZ_CHECK(mica_entity_alive(f->world, it.entities[0]) || follower->use == MICA_USE_REMOVED, "");
+    }
+    mica_iter_end(&it);
+}
+
 void do_follow(fuzz *f) {
     const uint32_t place = pick(f, FOLLOWER_COUNT);
     fuzz_follower *follower = &f->followers[place];
     if (f->depth > 0) {
         if (follower->query != NULL) {
-            walk(f, mica_query_begin_since(follower->query, follower->version));
+            ask_inside(f, follower);
         }
     } else if (follower->query == NULL) {
         make_follower(f, follower, place);
