@@ -2,6 +2,7 @@
 //
 // Runs between pools cost a comparison an entity to find. A walk over pools alone that comes to its end leaves what it
 // found in the query, and the next ones read it as long as none of the pools has changed.
+#include "world/since.h"
 #include "world/walk.h"
 
 #include "store/fetch.h"
@@ -106,6 +107,10 @@ static uint32_t match_patterns(mi_walk *walk, const mica_entity *entities, uint3
 // Leaves out those at the front of the piece that do not pass; false: nobody does.
 static bool skip_failing(mi_walk *walk) {
     mi_piece *piece = &walk->piece;
+    if (walk->filter.tests == MI_TEST_CHANGES) {
+        piece->at = mi_since_skip(&walk->filter, piece->entities, piece->at, piece->count);
+        return piece->at < piece->count;
+    }
     while (walk->filter.tests != 0 && piece->at < piece->count &&
            !mi_filter_passes(&walk->filter, piece->entities[piece->at])) {
         piece->at++;
@@ -232,6 +237,13 @@ static void filter_window(mi_walk *walk, uint32_t size) {
     uint32_t count = 0;
     if (walk->filter.tests == 0) {
         leave_all(walk, size);
+        return;
+    }
+    if (walk->filter.tests == MI_TEST_CHANGES) {
+        for (uint32_t i = 0; (i = mi_since_skip(&walk->filter, walk->window, i, size)) < size; i++) {
+            walk->left[count++] = (uint16_t)i;
+        }
+        walk->left_count = count;
         return;
     }
     const mi_slots *slots = &walk->filter.store->slots;
@@ -475,6 +487,19 @@ bool mi_walk_next_record(mi_walk *walk) {
     return true;
 }
 
+// Whether a short run stands so far from the next entity that passes, which comes at `next`, that a window would hold
+// little else. All columns are the driver's.
+static bool stands_apart(const mi_walk *walk, uint32_t run, uint32_t *next) {
+    const uint32_t source_count = walk->query->source_count;
+    if (walk->filter.tests != MI_TEST_CHANGES || run == 0 || source_count > 1 ||
+        (source_count == 1 && walk->driver_source != 0)) {
+        return false;
+    }
+    const uint32_t end = walk->piece.at + run;
+    *next = mi_since_skip(&walk->filter, walk->piece.entities, end, walk->piece.count);
+    return *next - end >= MI_RUN_MIN;
+}
+
 void mi_walk_next_run(mi_walk *walk) {
     mi_piece *piece = &walk->piece;
     if (!skip_failing(walk)) {
@@ -482,10 +507,14 @@ void mi_walk_next_run(mi_walk *walk) {
     }
     const uint32_t first = piece->start + piece->at;
     const uint32_t run = find_run(walk);
+    uint32_t next = 0;
     if (run >= MI_RUN_MIN || (run > 0 && run == piece->count - piece->at)) {
         note_run(walk, first, run);
         yield_run(walk, piece->entities + piece->at, run);
         piece->at += run;
+    } else if (stands_apart(walk, run, &next)) {
+        yield_run(walk, piece->entities + piece->at, run);
+        piece->at = next;
     } else {
         fill_window(walk);
         note_window(walk, first, piece->start + piece->at - first);

@@ -139,3 +139,32 @@ bool mi_filter_changes(const mi_filter *filter, mica_entity entity) {
     }
     return open == 0;
 }
+
+// The stamps that alone say of entities that have all components whether they pass; NULL: more has to be looked at.
+static const mi_stamps *find_deciding(const mi_filter *filter) {
+    const mica_query *query = filter->query;
+    const mi_query_change *change = &query->changes[0];
+    if (query->change_count != 1 || change->any != 0 || filter->since == 0 || change->tracker == NULL) {
+        return NULL;
+    }
+    if (change->asks == MI_ASKS_ADDED) {
+        return &change->tracker->added;
+    }
+    const bool is_exact = change->asks == MI_ASKS_CHANGED && !change->type->info.always_dirty &&
+                          filter->since >= change->tracker->rows_since;
+    return is_exact ? &change->tracker->rows : NULL;
+}
+
+uint32_t mi_since_skip(const mi_filter *filter, const mica_entity *entities, uint32_t at, uint32_t count) {
+    const mi_stamps *stamps = find_deciding(filter);
+    if (stamps != NULL) {
+        while (at < count && mi_stamps_of(stamps, mica_entity_index(entities[at])) <= filter->since) {
+            at++;
+        }
+        return at;
+    }
+    while (at < count && !mi_filter_changes(filter, entities[at])) {
+        at++;
+    }
+    return at;
+}
