@@ -1,9 +1,9 @@
 // Channels and broadcasts, and who is connected to what.
 //
-// Invariants: a channel lists the library's own observers first, then those of programs by id; a bit of `bits` is set
-// exactly while the channel of that kind and component lists somebody; `listed` has room for every component that is
-// watched; an observer that is disconnected during a broadcast stays listed, not connected, until the channel's last
-// broadcast ends.
+// Invariants: a channel lists the library's own observers first, then those of programs by id (own ones that are
+// connected during a broadcast of it come to the front when that ends); a bit of `bits` is set exactly while the channel
+// of that kind and component lists somebody; `listed` has room for every component that is watched; an observer that is
+// disconnected during a broadcast stays listed, not connected, until the channel's last broadcast ends.
 #include "world/notice.h"
 
 #include "base/os.h"
@@ -47,11 +47,18 @@ static void note_only(mi_channel *channel) {
 }
 
 static void sweep(mica_world *world, mi_channel *channel) {
+    mi_observer **observers = channel->observers.data;
+    uint32_t own_count = 0;
     uint32_t kept_count = 0;
     for (uint32_t i = 0; i < channel->observers.count; i++) {
-        mi_observer *observer = channel->observers.data[i];
+        mi_observer *observer = observers[i];
         if (observer->is_connected) {
-            channel->observers.data[kept_count++] = observer;
+            uint32_t place = kept_count++;
+            if (observer->is_own) {
+                memmove(&observers[own_count + 1], &observers[own_count], (place - own_count) * sizeof(mi_observer *));
+                place = own_count++;
+            }
+            observers[place] = observer;
         } else {
             mi_heap_release_text(&world->heap, MICA_MEMORY_OBSERVERS, observer->name);
             mi_heap_release(&world->heap, MICA_MEMORY_OBSERVERS, observer, sizeof(*observer), _Alignof(mi_observer));
@@ -59,6 +66,7 @@ static void sweep(mica_world *world, mi_channel *channel) {
     }
     channel->observers.count = kept_count;
     channel->gone_count = 0;
+    channel->is_unsettled = false;
     note_only(channel);
 }
 
@@ -78,7 +86,7 @@ static inline void call_observer(mica_world *world, mi_observer *observer, const
 
 // After a broadcast: those who were disconnected meanwhile go, if no other one of the channel is under way.
 static inline void end_broadcast(mica_world *world, mi_channel *channel) {
-    if (MICA_UNLIKELY(channel->gone_count > 0) && !is_busy(world, channel)) {
+    if (MICA_UNLIKELY(channel->is_unsettled) && !is_busy(world, channel)) {
         sweep(world, channel);
     }
 }
@@ -386,6 +394,7 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     if (observer->is_own && is_busy(world, channel)) {
         // It must not push others to where a broadcast has been already.
         channel->observers.data[channel->observers.count++] = observer;
+        channel->is_unsettled = true;
     } else {
         list_observer(channel, observer);
     }
@@ -408,6 +417,7 @@ void mi_signal_disconnect(mica_world *world, mi_observer *observer) {
     const mica_component component = observer->component;
     observer->is_connected = false;
     channel->gone_count++;
+    channel->is_unsettled = true;
     note_only(channel);
     if (!is_busy(world, channel)) {
         sweep(world, channel);

@@ -60,6 +60,7 @@ typedef struct mi_channel {
     MI_ARRAY(mi_observer *) observers;
     mi_observer *only;   // the one that is listed, and connected; NULL: there are none or several
     uint32_t gone_count; // of observers that are disconnected and still listed
+    bool is_unsettled;   // some are to go, or to be put in front of others, when no broadcast is under way
 } mi_channel;
 
 // Told that values of one component of `count` entities may be written through addresses from now on: by spans, by

@@ -706,6 +706,27 @@ static void observers_make_no_index_of_what_goes(void **state) {
     end(&f);
 }
 
+static void ask_when_set(const mica_signal *signal) {
+    fixture *f = signal->user;
+    f->by_team = mica_index_of(signal->world, Unit, "team"); // the first time the index has to wait
+    f->count = f->by_team == NULL ? -1 : count_team(f, mica_signal_value(signal, Unit)->team);
+}
+
+static void an_index_asked_for_in_an_observer_is_brought_up_to_date_before_later_observers(void **state) {
+    fixture f;
+    begin_without_indexes(&f, *state);
+    const mica_entity entity = mica_spawn(f.world, mica_value_of(Unit, {1, 1}));
+    mica_on_set(f.world, Unit, ask_when_set, &f);
+    assert_int_equal(mica_set(f.world, entity, Unit, {2, 2}), MICA_OK);
+    assert_int_equal(f.count, -1);
+    assert_non_null(f.by_team = mica_index_of(f.world, Unit, "team"));
+    assert_int_equal(count_team(&f, 2), 1);
+    assert_int_equal(mica_set(f.world, entity, Unit, {3, 3}), MICA_OK);
+    assert_int_equal(f.count, 1);
+    f.count = 0;
+    end(&f);
+}
+
 static void trimming_gives_back_what_nobody_is_in(void **state) {
     fixture f;
     begin(&f, state);
@@ -1102,6 +1123,7 @@ int main(void) {
             CASE(observers_may_validate_while_a_component_goes),
             CASE(a_value_that_is_set_while_it_goes_leaves_nobody_behind),
             CASE(observers_make_no_index_of_what_goes),
+            CASE(an_index_asked_for_in_an_observer_is_brought_up_to_date_before_later_observers),
             CASE(trimming_gives_back_what_nobody_is_in),
             CASE(texts_are_found_by_their_bytes),
             CASE(numbers_that_are_none_are_equal_and_above_all_others),
