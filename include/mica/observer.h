@@ -13,8 +13,8 @@
 /// `MICA_DESTROYED`, and then the destruct hooks. Several components of one kind in the order of their names, queries
 /// in that of their first observers, the observers of each in the order in which they were connected. Children are told
 /// of before their parents are destroyed, with `mica_entity_destroy_subtree`, `mica_world_clear` and
-/// `mica_world_destroy`. Of many links at once (`mica_entity_set_parent_many`) all that goes is told of before the first
-/// of them is changed. A component that is added with a value is told of as added, then as set.
+/// `mica_world_destroy`. Of many links at once (`mica_entity_set_parent_many`) all that goes is told of before the
+/// first of them is changed. A component that is added with a value is told of as added, then as set.
 ///
 /// **Inside.** Structure is locked: the world's structural verbs are refused with `MICA_LOCKED`. Everything can be
 /// read, values that are there can be set (which tells their observers at once), and structural changes are recorded

@@ -655,13 +655,15 @@ static void spawn_ranks(sweep *s) {
         mica_spawn(s->w.world, mica_value_of(Rank, {i % 10, i % 3}));
     }
 }
-// Asked for during a walk, they are made once more by the first look-up behind it.
+// Asked for during a walk that ends without memory, they are made once more by the first look-up behind it.
 static void make_indexes(sweep *s) {
     spawn_ranks(s);
     mica_iter it = mica_query_begin(s->query);
     s->by_number = mica_index_of(s->w.world, Rank, "number");
     s->by_house = mica_index_of(s->w.world, Rank, "house");
+    test_allocator_fail_from(&s->w.allocator, 1);
     mica_iter_end(&it);
+    test_allocator_fail_stop(&s->w.allocator);
     assert_true(s->by_number != NULL && s->by_house != NULL);
 }
 static bool index_of(sweep *s) {
