@@ -1,9 +1,9 @@
 // Channels and broadcasts, and who is connected to what.
 //
 // Invariants: a channel lists the library's own observers first, then those of programs by id (own ones that are
-// connected during a broadcast of it come to the front when that ends); a bit of `bits` is set exactly while the channel
-// of that kind and component lists somebody; `listed` has room for every component that is watched; an observer that is
-// disconnected during a broadcast stays listed, not connected, until the channel's last broadcast ends.
+// connected during a broadcast of it come to the front when that ends); a bit of `bits` is set exactly while the
+// channel of that kind and component lists somebody; `listed` has room for every component that is watched; an observer
+// that is disconnected during a broadcast stays listed, not connected, until the channel's last broadcast ends.
 #include "world/notice.h"
 
 #include "base/os.h"
