@@ -182,8 +182,11 @@ static void find_set(const component_search *search) {
     }
     for (uint32_t i = 0; i < notice->given_count; i++) {
         const mica_value *value = &notice->given[i];
-        if (value->value != NULL) {
-            find(search, value->type != NULL ? mica_world_component(search->world, value->type) : value->component);
+        const mica_component component =
+            value->type != NULL ? mica_world_component(search->world, value->type) : value->component;
+        if (value->value != NULL &&
+            mica_entity_has(search->world, notice->entity, component)) { // nobody's child has no link
+            find(search, component);
         }
     }
 }

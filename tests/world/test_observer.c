@@ -476,6 +476,8 @@ static void links_are_told_of_when_both_ends_agree(void **state) {
     assert_told(f, "removed c.ChildOf=b");
     mica_spawn(f->world, mica_value_of(mica_child_of, {b}));
     assert_told(f, "created e, added e.ChildOf, set e.ChildOf=b");
+    mica_spawn(f->world, mica_value_of(mica_child_of, {MICA_NULL})); // nobody's child is a root
+    assert_told(f, "created f");
 }
 
 static void many_links_at_once_are_told_of_one_by_one(void **state) {
