@@ -332,6 +332,11 @@ MI_APART static mica_result change_and_tell(mica_world *world, mica_entity entit
         mi_world_change_quietly(world, entity, to, changes, count, told.before ? &notice : NULL, call);
     if (MICA_LIKELY(told.component != 0 && result == MICA_OK)) {
         mi_tell_component(world, MICA_ADDED, entity, told.component, told.component);
+        for (uint32_t i = 0; i < count; i++) { // an observer may have connected others to what comes next
+            if (changes[i].value != NULL) {
+                mi_tell_set(world, entity, changes[i].component);
+            }
+        }
     } else if (told.after && result == MICA_OK) {
         mi_tell_after(world, &notice);
     }

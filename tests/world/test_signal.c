@@ -230,6 +230,32 @@ static void with_second(fixture *f, listener_function then) {
     mica_spawn(f->world, mica_value_of(Health, {1}));
 }
 
+static void one_that_is_connected_by_an_observer_hears_the_next_signal_of_the_same_change(void **state) {
+    fixture *f = *state;
+    listen_then(f, MICA_ADDED, mica_type_of(Health), connect_a_fourth);
+    const mica_entity a = mica_create(f->world);
+    assert_true(a.bits == entity_a().bits);
+    for (uint32_t i = 0; i < 2; i++) { // by a verb, then by a buffer
+        const int32_t before = mica_world_statistics(f->world).observer_count;
+        if (i == 0) {
+            assert_int_equal(mica_set(f->world, a, Health, {5}), MICA_OK);
+            assert_told(f, "added a.Health, fourth set a.Health=5");
+        } else {
+            assert_int_equal(mica_set(f->commands, a, Health, {6}), MICA_OK);
+            assert_int_equal(mica_commands_apply(f->commands), MICA_OK);
+            assert_told(f, "added a.Health, fourth set a.Health=6");
+        }
+        assert_int_equal(mica_world_statistics(f->world).observer_count, before + 1);
+        // Nobody hears of values any more, so that the next change begins as the first one did.
+        mica_observer last = {0};
+        for (uint32_t k = 0; k < f->world->signals.observers.count; k++) {
+            last.id = f->world->signals.observers.data[k]->id;
+        }
+        assert_int_equal(mica_observer_disconnect(f->world, last), MICA_OK);
+        assert_int_equal(mica_remove(f->world, a, Health), MICA_OK);
+    }
+}
+
 static void one_that_disconnects_itself_is_called_once(void **state) {
     fixture *f = *state;
     with_second(f, disconnect_itself);
@@ -377,6 +403,7 @@ int main(void) {
         CASE(a_later_one_that_is_disconnected_misses_this_signal_already),
         CASE(all_may_be_disconnected_by_one_of_them),
         CASE(one_that_is_connected_meanwhile_is_told_from_the_next_signal_on),
+        CASE(one_that_is_connected_by_an_observer_hears_the_next_signal_of_the_same_change),
         CASE(many_may_be_connected_meanwhile),
         CASE(broadcasts_inside_each_other_agree_on_who_is_connected),
         CASE(observers_of_other_signals_of_the_same_change_may_go),
