@@ -521,8 +521,7 @@ static void record_destroy_many(fuzz *f, mica_commands *commands) {
 
 static void record(fuzz *f, mica_commands *commands) {
     if (commands == NULL) {
-        check(f, mica_last_result());
-        return;
+        return; // there was no memory for it
     }
     const int32_t entity_count = mica_world_entity_count(f->world);
     f->is_recording = true;
@@ -602,6 +601,7 @@ static void do_drop(fuzz *f) {
 }
 
 void run_inside(fuzz *f, mica_commands *commands) {
+    check(f, commands == NULL ? mica_last_result() : MICA_OK);
     for (uint32_t left = pick(f, 4); left > 0; left--) {
         if (pick(f, 2) == 0) {
             record(f, commands);
