@@ -64,7 +64,8 @@ typedef struct fuzz_book {
     mica_query *query;         // as good as the observers
     bool acts;                 // goes on with the input inside
     bool is_complete;          // has heard of everybody who is there
-    bool repeats;              // asked who was there while others were still being told of them
+    // Asked who was there while others were still being told: it may hear of somebody twice, and not of all who go.
+    bool is_loose;
     int32_t here_count;
     mica_entity here[BOOK_SLOT_COUNT]; // by index
 } fuzz_book;

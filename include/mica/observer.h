@@ -84,7 +84,7 @@ typedef struct mica_observer_def {
     /// `MICA_ADDED`, `MICA_CREATED`, `MICA_ENTERED`: is called for all that is there already, in the order of
     /// `mica_query_entities`, before `mica_observer_connect` returns. `MICA_RESOURCE_SET`: if the resource is there. Of
     /// no meaning for all other kinds. Connected inside an observer, it hears a second time of what others are still to
-    /// be told of just now.
+    /// be told of just now as coming, and of what they are being told of as going, but not that this goes.
     bool existing;
 } mica_observer_def;
 

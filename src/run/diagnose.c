@@ -12,6 +12,7 @@
 #include "world/event.h"
 #include "world/inbox.h"
 #include "world/query.h"
+#include "world/tracker.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
     TEXT_SIZE = 768,
     TOMBSTONE_COUNT_LEAST = 64,           // fewer are not worth a word
     TOMBSTONE_PART = 4,                   // one in so many positions
+    REMOVAL_COUNT_LEAST = 4096,           // fewer are not worth a word
     OBSERVER_PART = 4,                    // a tick's time by this
     OBSERVER_NANOSECONDS_LEAST = 1000000, // in the ticks that count: less is not worth a word
     FADE = 64
@@ -205,6 +207,37 @@ static void tell_of_systems(report *to, const mi_systems *systems) {
     }
 }
 
+// Removals that wait for systems
+
+static uint32_t count_removals(const mi_system *system, const mica_query *query) {
+    if (query == NULL || query->removed == NULL) {
+        return 0;
+    }
+    const mi_removals *removals = &query->removed->removals;
+    return removals->entries.count - mi_removals_find(removals, system->since);
+}
+
+static void tell_of_removals(report *to, const mi_systems *systems) {
+    for (uint32_t i = 0; systems != NULL && i < systems->all.count; i++) {
+        const mi_system *system = systems->all.data[i];
+        const mica_query *query = system->query;
+        for (uint32_t k = 0; k < system->query_count; k++) {
+            query =
+                count_removals(system, system->queries[k]) > count_removals(system, query) ? system->queries[k] : query;
+        }
+        const uint32_t count = count_removals(system, query);
+        if (!system->removed && !system->enabled_next && count >= REMOVAL_COUNT_LEAST) {
+            mi_text_add(
+                begin(to),
+                "%u removals of %s are kept for system \"%s\", which is disabled: enable it, or remove it if it "
+                "is not to run again",
+                count, mi_schema_type(systems->world->schema, query->removed->component)->info.name,
+                system->order.name);
+            tell(to, MICA_DIAGNOSIS_REMOVALS, system->order.name);
+        }
+    }
+}
+
 // Observers
 
 void mi_observers_begin_tick(mica_world *world) {
@@ -321,6 +354,7 @@ int32_t mica_world_diagnose(const mica_world *world, mica_diagnose_function func
     tell_of_pools(&to, &world->store);
     tell_of_queries(&to, world, systems);
     tell_of_systems(&to, systems);
+    tell_of_removals(&to, systems);
     tell_of_observers(&to, &world->signals);
     tell_of_reactions(&to, &world->signals);
     tell_of_events(&to, world->events);

@@ -234,6 +234,33 @@ static void systems_are_told_of_in_the_order_of_addition(void **state) {
     watched_end(&w);
 }
 
+static void removals_that_wait_for_a_disabled_system_are_found(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = mica_spawn(w.world, mica_value_of(Health, {1}));
+    const mica_system system = mica_system_add(
+        w.world, &(mica_system_def){.name = "bury", .run = do_nothing, .query = {mica_removed(Health)}});
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(mica_system_enable(w.world, system, false), MICA_OK);
+    for (int32_t i = 0; i < 4096; i++) {
+        assert_int_equal(diagnose(w.world).count, 0);
+        assert_int_equal(mica_remove(w.world, entity, Health), MICA_OK);
+        assert_int_equal(mica_set(w.world, entity, Health, {1}), MICA_OK);
+    }
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_REMOVALS);
+    assert_string_equal(found.subjects[0], "bury");
+    assert_contains(found.texts[0], "4096 removals of Health are kept for system \"bury\", which is disabled");
+    assert_int_equal(mica_system_enable(w.world, system, true), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0);
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(mica_system_enable(w.world, system, false), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 0); // it has seen them
+    watched_end(&w);
+}
+
 static void say_nothing(const mica_signal *signal) {
     (void)signal;
 }
@@ -398,6 +425,7 @@ int main(void) {
         cmocka_unit_test(a_system_behind_one_that_fails_names_that_one),
         cmocka_unit_test(a_start_function_that_fails_is_named),
         cmocka_unit_test(systems_are_told_of_in_the_order_of_addition),
+        cmocka_unit_test(removals_that_wait_for_a_disabled_system_are_found),
         cmocka_unit_test(an_observer_that_takes_a_quarter_of_the_ticks_is_found),
         cmocka_unit_test(what_an_observer_takes_of_short_ticks_is_left_alone),
         cmocka_unit_test(reactions_that_were_dropped_are_found),
