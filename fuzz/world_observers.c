@@ -105,7 +105,7 @@ static void connect(fuzz *f, fuzz_book *book, mica_signal_kind comes, mica_signa
         *book = (fuzz_book){0};
         return;
     }
-    book->is_complete = hears_all && !(book->acts && existing);
+    book->is_complete = hears_all && !(book->acts && existing) && comes != MICA_RESOURCE_SET; // who is there
 }
 
 // Ends a book, or begins one. One that is being connected is left alone.
