@@ -86,7 +86,9 @@ static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_en
     }
     linked->value = (mica_child_of){.parent = parent};
     linked->change = (mi_change){.component = hierarchy->child_of, .value = &linked->value};
-    linked->notice = mi_world_notice(world, child, to, &linked->change, 1);
+    if (linked->is_told) {
+        linked->notice = mi_world_notice(world, child, to, &linked->change, 1);
+    }
     return mi_world_change_quietly(world, child, to, &linked->change, 1, linked->is_told ? &linked->notice : NULL,
                                    call);
 }
@@ -95,7 +97,9 @@ static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_en
 static mica_result move_without(mica_world *world, mica_entity child, mi_table *to, link_notice *linked,
                                 const char *call) {
     linked->is_set = false;
-    linked->notice = mi_world_notice(world, child, to, NULL, 0);
+    if (linked->is_told) {
+        linked->notice = mi_world_notice(world, child, to, NULL, 0);
+    }
     return mi_world_change_quietly(world, child, to, NULL, 0, linked->is_told ? &linked->notice : NULL, call);
 }
 

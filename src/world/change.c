@@ -319,14 +319,12 @@ mi_notice mi_world_notice(const mica_world *world, mica_entity entity, const mi_
 MI_APART static mica_result change_and_tell(mica_world *world, mica_entity entity, mi_table *to,
                                             const mi_change *changes, uint32_t count, const char *call) {
     const mi_signals *signals = &world->signals;
-    const mi_table *from =
-        mi_store_table_at(&world->store, mi_slots_location(&world->store.slots, mica_entity_index(entity)));
+    const mi_notice notice = mi_world_notice(world, entity, to, changes, count);
     if (mi_signals_are_simple(signals) && (signals->kinds >> MICA_SET & 1) == 0 &&
-        !mi_bits_differ(from->bits, from->bit_words, to->bits, to->bit_words, signals->heard_bits,
+        !mi_bits_differ(notice.from->bits, notice.from->bit_words, to->bits, to->bit_words, signals->heard_bits,
                         signals->word_count)) {
         return mi_world_change_quietly(world, entity, to, changes, count, NULL, call);
     }
-    const mi_notice notice = mi_world_notice(world, entity, to, changes, count);
     const mi_told told = mi_world_told(world, &notice);
     const mica_result result =
         mi_world_change_quietly(world, entity, to, changes, count, told.before ? &notice : NULL, call);

@@ -192,7 +192,7 @@ mica_observer mica_observer_connect(mica_world *world, const mica_observer_def *
     if (def->existing && can_exist) {
         result = tell_of_existing(world, observer, call);
         if (result != MICA_OK) {
-            mi_signal_disconnect(world, observer);
+            mi_observer_disconnect(world, observer);
             mi_signals_drop_idle(world);
             return (mica_observer){0};
         }
@@ -212,7 +212,7 @@ mica_result mica_observer_disconnect(mica_world *world, mica_observer observer) 
     if (found == NULL) {
         return MICA_UNKNOWN;
     }
-    mi_signal_disconnect(world, found);
+    mi_observer_disconnect(world, found);
     mi_signals_drop_idle(world);
     return MICA_OK;
 }

@@ -403,7 +403,7 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     return observer;
 }
 
-void mi_signal_disconnect(mica_world *world, mi_observer *observer) {
+void mi_observer_disconnect(mica_world *world, mi_observer *observer) {
     mi_signals *signals = &world->signals;
     uint32_t place = 0;
     while (signals->observers.data[place] != observer) {
@@ -430,10 +430,6 @@ mi_observer *mi_observer_connect(mica_world *world, uint32_t kind, mica_componen
     const mi_observer given = {
         .kind = (uint8_t)kind, .is_own = true, .component = component, .call = call, .user = user};
     return mi_signal_connect(world, &given);
-}
-
-void mi_observer_disconnect(mica_world *world, mi_observer *observer) {
-    mi_signal_disconnect(world, observer);
 }
 
 static void note_writes(mica_world *world) {

@@ -142,7 +142,6 @@ void mi_tell_written(mica_world *world, mica_component component, const mica_ent
 // As mi_observer_connect, for any observer: `given` is copied, its name is taken over. The channel of ENTERED and LEFT
 // is that of `given->query`.
 mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given);
-void mi_signal_disconnect(mica_world *world, mi_observer *observer);
 // The observer of a number; NULL: there is none.
 mi_observer *mi_signal_find(const mi_signals *signals, uint32_t id);
 // Drops the queries that are idle: at once, or, as a broadcast may go over them, when the operation ends.

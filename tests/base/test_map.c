@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 typedef struct fixture {
@@ -21,9 +21,7 @@ static const mica_memory_purpose purpose = MICA_MEMORY_SCHEMA;
 static int set_up(void **state) {
     static fixture f;
     f = (fixture){.map = {.cells = NULL}};
-    test_allocator_init(&f.allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f.allocator);
-    assert_true(mi_heap_init(&f.heap, &hooks));
+    test_heap_begin(&f.allocator, &f.heap);
     *state = &f;
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/sanitizer.h"
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 typedef struct fixture {
@@ -20,9 +20,7 @@ typedef struct fixture {
 
 static int set_up(void **state) {
     static fixture f;
-    test_allocator_init(&f.allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f.allocator);
-    assert_true(mi_heap_init(&f.heap, &hooks));
+    test_heap_begin(&f.allocator, &f.heap);
     f.region = mi_region_create(&f.heap, MICA_MEMORY_CHUNKS);
     assert_non_null(f.region);
     *state = &f;

@@ -4,7 +4,7 @@
 #include "store/pools.h"
 #include "store/visibility.h"
 
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 #include <setjmp.h>
@@ -77,10 +77,8 @@ static const mi_type *add_type(fixture *f, const char *name, uint32_t size, mica
 
 static void begin(fixture *f) {
     hooked_live_count = 0;
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
-    f->schema = mica_schema_create(&(mica_schema_def){.allocator = hooks});
+    test_heap_begin(&f->allocator, &f->heap);
+    f->schema = mica_schema_create(&(mica_schema_def){.allocator = test_allocator_hooks(&f->allocator)});
     const mica_hooks counted = {.destruct = hooked_destruct, .move = hooked_move};
     f->types[KIND_PACKED] = add_type(f, "Packed", 16, (mica_traits){.toggle = true});
     f->types[KIND_OTHER_PACKED] = add_type(f, "OtherPacked", 24, (mica_traits){.layout = MICA_PACKED});

@@ -1,7 +1,7 @@
 // Sets of entities by index: members, the next one, counts, memory.
 #include "store/marks.h"
 
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 #include <setjmp.h>
@@ -20,9 +20,7 @@ typedef struct fixture {
 
 static void begin(fixture *f) {
     memset(f, 0, sizeof(*f));
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
+    test_heap_begin(&f->allocator, &f->heap);
 }
 
 static void end(fixture *f) {

@@ -1,7 +1,7 @@
 // Masks: who is in which pool, at any width, and what is left when memory runs out.
 #include "base/bitset.h"
 #include "store/masks.h"
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +17,7 @@ typedef struct fixture {
 } fixture;
 
 static void begin(fixture *f) {
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
+    test_heap_begin(&f->allocator, &f->heap);
     f->masks = (mi_masks){.pages = NULL};
 }
 

@@ -1,5 +1,5 @@
 // The entity index: reuse, retirement, taking given slots.
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 #include "store/slots.h"
@@ -18,9 +18,7 @@ typedef struct fixture {
 
 static void begin(fixture *f) {
     memset(f, 0, sizeof(*f));
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
+    test_heap_begin(&f->allocator, &f->heap);
 }
 
 static void end(fixture *f) {

@@ -1,5 +1,5 @@
 // Stamps of entities: kept by index, and what there is no memory for is never lost.
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 
 #include "store/stamps.h"
 
@@ -18,9 +18,7 @@ typedef struct fixture {
 
 static void begin(fixture *f) {
     *f = (fixture){.stamps = {.lost = 0}};
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
+    test_heap_begin(&f->allocator, &f->heap);
 }
 
 static void end(fixture *f) {

@@ -1,7 +1,7 @@
 // The store: chunks that grow, stay and go, the graph of tables and its order, and what validation finds.
 #include "store/store.h"
 
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 #include <setjmp.h>
@@ -24,10 +24,8 @@ typedef struct fixture {
 static void begin(fixture *f) {
     // Names that do not stand in the order of ids.
     static const char *const names[TYPE_COUNT] = {"M", "C", "X", "A", "Q", "B", "Z", "K", "D", "Y", "E", "P"};
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
-    f->schema = mica_schema_create(&(mica_schema_def){.allocator = hooks});
+    test_heap_begin(&f->allocator, &f->heap);
+    f->schema = mica_schema_create(&(mica_schema_def){.allocator = test_allocator_hooks(&f->allocator)});
     for (int32_t i = 0; i < TYPE_COUNT; i++) {
         mica_type type = {.name = names[i], .size = 4, .align = 4};
         f->types[i] = mica_schema_register(f->schema, &type);

@@ -1,6 +1,6 @@
 // Tables: where columns stand in a chunk of any capacity, what is told of their types, and remembered edges.
 #include "store/table.h"
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,10 +16,8 @@ typedef struct fixture {
 } fixture;
 
 static void begin(fixture *f) {
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
-    f->schema = mica_schema_create(&(mica_schema_def){.allocator = hooks});
+    test_heap_begin(&f->allocator, &f->heap);
+    f->schema = mica_schema_create(&(mica_schema_def){.allocator = test_allocator_hooks(&f->allocator)});
     assert_non_null(f->schema);
 }
 

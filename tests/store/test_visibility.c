@@ -3,7 +3,7 @@
 #include "store/visibility.h"
 
 #include "store/pools.h"
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 #include <setjmp.h>
@@ -27,10 +27,8 @@ typedef struct fixture {
 
 static void begin(fixture *f) {
     memset(f, 0, sizeof(*f));
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
-    f->schema = mica_schema_create(&(mica_schema_def){.allocator = hooks});
+    test_heap_begin(&f->allocator, &f->heap);
+    f->schema = mica_schema_create(&(mica_schema_def){.allocator = test_allocator_hooks(&f->allocator)});
     mica_type types[] = {
         {.name = "A", .size = 4, .align = 4, .traits = {.storage = MICA_TABLE, .toggle = true}},
         {.name = "B", .size = 4, .align = 4, .traits = {.storage = MICA_TABLE, .toggle = true}},

@@ -1,6 +1,6 @@
 // The log of removals by itself: numbers that stay right when entries are dropped, slots that are used again, failing
 // memory.
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 
 #include "world/removals.h"
 
@@ -17,9 +17,7 @@ typedef struct fixture {
 
 static void begin(fixture *f) {
     *f = (fixture){.removals = {.first = 0}};
-    test_allocator_init(&f->allocator);
-    const mica_allocator hooks = test_allocator_hooks(&f->allocator);
-    assert_true(mi_heap_init(&f->heap, &hooks));
+    test_heap_begin(&f->allocator, &f->heap);
 }
 
 static void end(fixture *f) {
