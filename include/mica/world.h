@@ -112,6 +112,13 @@ MICA_API mica_component mica_world_register(mica_world *world, mica_type *type);
 #define MICA_HEAD_ROW_BITS 12
 #define MICA_HEAD_COLUMN_ALIGN 64
 #define MICA_HEAD_SPARSE_SHIFT 12
+struct mi_callback;
+struct mica_front {
+    uint32_t walk_count;                // open walks
+    bool running_locks;                 // the running system declared its access: structure is locked
+    bool is_watched;                    // somebody observes anything but resources
+    const struct mi_callback *callback; // the innermost that runs, NULL: none
+};
 struct mica_head_table {
     const uint16_t *offset_of;
     const uint16_t *last_byte_of;
@@ -138,7 +145,7 @@ struct mica_head {
     uint32_t slot_count;
 };
 static inline const struct mica_head *mica_head_of(const mica_world *world) {
-    return (const struct mica_head *)(const void *)world;
+    return (const struct mica_head *)(const void *)((const struct mica_front *)(const void *)world + 1);
 }
 /// \endcond
 

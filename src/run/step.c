@@ -35,17 +35,17 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
         return;
     }
     mica_world *world = run->world;
-    const uint32_t walk_count = world->walk_count;
+    const uint32_t walk_count = world->front.walk_count;
     world->running = run;
     world->running_system = system->order.name;
-    world->running_locks = call == MI_CALL_RUN && !system->exclusive;
+    world->front.running_locks = call == MI_CALL_RUN && !system->exclusive;
     world->running_since = run->since;
     system->functions[call](run);
     world->running = NULL;
     world->running_system = NULL;
-    world->running_locks = false;
+    world->front.running_locks = false;
     world->running_since = 0;
-    if (world->walk_count > walk_count) {
+    if (world->front.walk_count > walk_count) {
         mi_world_close_walks(world); // it would lock the world for ever
         fail(run->failure, system, run->stage, MICA_LOCKED, "it left a walk open");
     }
@@ -169,7 +169,7 @@ uint64_t mica_world_advance_version(mica_world *world) {
         return 0;
     }
     const uint64_t version = world->store.version++;
-    if (world->walk_count == 0) { // a walk may be going over removals
+    if (world->front.walk_count == 0) { // a walk may be going over removals
         mi_trackers_end_round(world, keep_for_systems, systems);
     }
     return version;

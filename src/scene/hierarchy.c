@@ -285,7 +285,7 @@ static mica_result relation_unlink(mica_world *world, mica_entity entity, uint32
 // Tells of the children from `first` to `last` that they have another parent.
 static void tell_lifted(mica_world *world, const mi_hierarchy *hierarchy, uint32_t first, uint32_t last) {
     uint32_t child = first;
-    while (child != 0 && world->signals.is_watched) {
+    while (child != 0 && world->front.is_watched) {
         mi_world_tell_set(world, mi_slots_handle(&world->store.slots, child), hierarchy->child_of);
         child = child == last ? 0 : mi_nodes_at(&hierarchy->nodes, child)->next;
     }
@@ -821,7 +821,7 @@ static void tell_batch_after(const link_batch *batch) {
 }
 
 static mica_result link_many(link_batch *batch) {
-    const bool is_told = batch->world->signals.is_watched;
+    const bool is_told = batch->world->front.is_watched;
     size_t size = SIZE_MAX;
     batch->walks =
         mi_size_product(batch->count, (is_told ? 2 : 1) * sizeof(uint32_t), &size)

@@ -25,7 +25,7 @@ mica_entity mica_entity_create(mica_world *world) {
 
 // Tells of entities without components that were made.
 static void tell_made(mica_world *world, const mica_entity *entities, int32_t count, const char *call) {
-    for (int32_t i = 0; world->signals.is_watched && i < count; i++) {
+    for (int32_t i = 0; world->front.is_watched && i < count; i++) {
         mi_tell_after(world, &(mi_notice){.entity = entities[i], .to = mi_store_root(&world->store)});
     }
     mi_world_finish(world, call);
@@ -279,14 +279,14 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
     }
     const mi_change change = {.component = type->info.id, .value = value};
     const uint32_t count = value == NULL ? 0 : 1;
-    if (MICA_LIKELY(!world->signals.is_watched)) {
+    if (MICA_LIKELY(!world->front.is_watched)) {
         return mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
     }
     if (!mi_signals_are_simple(&world->signals) || to->component_count != from->component_count + 1) {
         return mi_world_change(world, target->entity, to, &change, count, call);
     }
     const mica_result result = mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
-    return result == MICA_OK && mi_signals_hear_of(&world->signals, type->info.id)
+    return result == MICA_OK && mi_world_hears_of(world, type->info.id)
                ? tell_new_row(world, target->entity, type, value != NULL)
                : result;
 }
@@ -334,8 +334,8 @@ MI_APART static mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_e
     if (MICA_UNLIKELY(signals->is_wide) || !mi_store_put_simply(&world->store, pool, entity, value)) {
         return add_slowly(world, pool, entity, value, call);
     }
-    return mi_signals_hear_of(signals, pool->type->info.id) ? tell_new_element(world, pool, entity, value != NULL, call)
-                                                            : MICA_OK;
+    return mi_world_hears_of(world, pool->type->info.id) ? tell_new_element(world, pool, entity, value != NULL, call)
+                                                         : MICA_OK;
 }
 
 MI_APART static mica_result add_to_no_pool(mica_world *world, mica_entity entity, mica_component component,
@@ -377,7 +377,7 @@ MI_APART static mica_result replace_and_tell(mica_world *world, const verb_targe
     if (result == MICA_OK) {
         result = replace_value(world, target, value, place, version, call);
     }
-    if (result == MICA_OK && mi_signals_hear_set(&world->signals, component)) {
+    if (result == MICA_OK && mi_world_hears_set(world, component)) {
         mi_tell_set(world, target->entity, component);
         mi_world_finish(world, call);
     }
@@ -386,7 +386,7 @@ MI_APART static mica_result replace_and_tell(mica_world *world, const verb_targe
 
 static inline mica_result set_in_place(mica_world *world, const verb_target *target, const void *value, void *place,
                                        uint64_t *version, const char *call) {
-    return MICA_UNLIKELY(!is_settled(world) || world->signals.is_watched)
+    return MICA_UNLIKELY(!is_settled(world) || world->front.is_watched)
                ? replace_and_tell(world, target, value, place, version, call)
                : replace_value(world, target, value, place, version, call);
 }
@@ -454,7 +454,7 @@ static mica_result remove_from_table(mica_world *world, mica_entity entity, mica
     if (to == NULL) {
         return mi_world_fail_store(world, call);
     }
-    if (MICA_LIKELY(!mi_signals_hear_of(&world->signals, component))) {
+    if (MICA_LIKELY(!mi_world_hears_of(world, component))) {
         return mi_world_change_quietly(world, entity, to, NULL, 0, NULL, call);
     }
     if (mi_signals_are_simple(&world->signals)) {
@@ -493,7 +493,7 @@ MI_APART static mica_result remove_and_tell(mica_world *world, mi_pool *pool, mi
 }
 
 MI_APART static mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    if (mi_signals_hear_of(&world->signals, pool->type->info.id)) {
+    if (mi_world_hears_of(world, pool->type->info.id)) {
         return remove_and_tell(world, pool, entity, call);
     }
     return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
@@ -644,7 +644,7 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
         return mi_fail(&world->log, MICA_ABSENT, call, "{} does not have {}", MI_ENTITY(entity),
                        MI_TEXT(type->info.name));
     }
-    if (world->callback != NULL) {
+    if (world->front.callback != NULL) {
         const mica_result checked = mi_tell_check_depth(world, MICA_SET, component, call);
         if (checked != MICA_OK) {
             return checked;
@@ -654,10 +654,10 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     if (value == NULL) {
         return mica_last_result();
     }
-    const mi_callback callback = {.call = call, .outer = world->callback};
-    world->callback = &callback; // the callback must not move the row that it is given
+    const mi_callback callback = {.call = call, .outer = world->front.callback};
+    world->front.callback = &callback; // the callback must not move the row that it is given
     change(value, user);
-    world->callback = callback.outer;
+    world->front.callback = callback.outer;
     mi_world_tell_set(world, entity, component);
     mi_world_apply_walk_commands(world, call);
     mi_world_finish(world, call);

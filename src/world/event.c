@@ -480,8 +480,8 @@ static bool begin_dispatch(mica_world *world, mi_event_queue *queue, mi_callback
         return false;
     }
     // Handlers record as observers do.
-    *current = (mi_callback){.call = call, .commands = mi_signal_commands(world), .outer = world->callback};
-    world->callback = current;
+    *current = (mi_callback){.call = call, .commands = mi_signal_commands(world), .outer = world->front.callback};
+    world->front.callback = current;
     events->depth++;
     queue->busy++;
     return true;
@@ -489,7 +489,7 @@ static bool begin_dispatch(mica_world *world, mi_event_queue *queue, mi_callback
 
 static void end_dispatch(mica_world *world, mi_event_queue *queue, const mi_callback *current) {
     world->events->depth--;
-    world->callback = current->outer;
+    world->front.callback = current->outer;
     queue->busy--;
     sweep_bindings(queue);
     if (current->commands == world->signals.recorded && mica_commands_count(current->commands) > 0) {

@@ -65,7 +65,7 @@ static mi_heap *heap_of(const mica_index *index) {
 
 // Whether an observer is being called.
 static bool is_observed(const mica_world *world) {
-    const mi_callback *callback = world->callback;
+    const mi_callback *callback = world->front.callback;
     while (callback != NULL && callback->observer == NULL) {
         callback = callback->outer;
     }
@@ -309,10 +309,10 @@ static void on_written(mica_world *world, mica_component component, const mica_e
     if (!index->is_complete) {
         return;
     }
-    if (world->walk_count > 0 && !index->is_noted_in_walk) {
+    if (world->front.walk_count > 0 && !index->is_noted_in_walk) {
         settle_noted(index);
     }
-    index->is_noted_in_walk = world->walk_count > 0;
+    index->is_noted_in_walk = world->front.walk_count > 0;
     note_entities(index, entities, count);
 }
 
@@ -366,7 +366,7 @@ static void put_everybody(mica_index *index) {
     const mi_store *store = &index->world->store;
     const mica_component component = index->type->info.id;
     index->is_complete = true;
-    index->is_made_in_walk = index->world->walk_count > 0;
+    index->is_made_in_walk = index->world->front.walk_count > 0;
     if (index->type->in_pool) {
         const mi_pool *pool = mi_store_find_pool(store, component);
         if (pool != NULL) {
@@ -399,10 +399,11 @@ void mi_world_walk_ended(mica_world *world) {
 // Makes the index say what is so; false, with the error set: there is no memory for that.
 static bool bring_up_to_date(mica_index *index, const char *call) {
     mica_world *world = index->world;
-    if (index->is_made_in_walk && world->walk_count == 0) { // a walk that was left open, and has ended with its system
+    if (index->is_made_in_walk &&
+        world->front.walk_count == 0) { // a walk that was left open, and has ended with its system
         empty_index(index);
     }
-    if (index->is_complete && (world->walk_count == 0 || !index->is_noted_in_walk)) {
+    if (index->is_complete && (world->front.walk_count == 0 || !index->is_noted_in_walk)) {
         settle_noted(index);
     }
     if (!index->is_complete && is_observed(world)) {

@@ -114,8 +114,8 @@ void mica_iter_end(mica_iter *iter) {
             iter->walk = NULL;
         }
         query->open_count--;
-        world->walk_count--;
-        if (MICA_UNLIKELY(world->walk_count == 0 && world->signals.watches_writes)) {
+        world->front.walk_count--;
+        if (MICA_UNLIKELY(world->front.walk_count == 0 && world->signals.watches_writes)) {
             mi_world_walk_ended(world);
         }
     }

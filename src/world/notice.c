@@ -406,7 +406,7 @@ void mi_world_release_made(mica_world *world, mica_entity entity, const mica_val
     mi_signals *signals = &world->signals;
     signals->holds_made = false;
     signals->silent = MICA_NULL;
-    if (!signals->is_watched || mica_entity_is_null(entity)) {
+    if (!world->front.is_watched || mica_entity_is_null(entity)) {
         return;
     }
     const mi_store *store = &world->store;
@@ -487,7 +487,7 @@ static void tell_end_from(mica_world *world, mica_entity entity) {
 }
 
 void mi_tell_end_of_all(mica_world *world) {
-    if (!world->signals.is_watched) {
+    if (!world->front.is_watched) {
         return;
     }
     const mi_store *store = &world->store;

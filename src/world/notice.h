@@ -41,14 +41,15 @@ mica_entity mi_world_make_quietly(mica_world *world, mi_table *table, const mi_c
 
 // Whether anybody might have to be told of changes of an entity.
 static inline bool mi_world_tells(const mica_world *world, mica_entity entity) {
-    return MICA_UNLIKELY(world->signals.is_watched) && !mica_entity_equal(entity, world->signals.silent);
+    return MICA_UNLIKELY(world->front.is_watched) && !mica_entity_equal(entity, world->signals.silent);
 }
 static inline bool mi_signals_hear(const mi_signals *signals, uint32_t kind, mica_component component) {
     return mi_bit_get(signals->bits[kind], signals->word_count, component);
 }
 // Whether anybody is told when a component is given a value.
-static inline bool mi_signals_hear_set(const mi_signals *signals, mica_component component) {
-    return MICA_UNLIKELY(signals->is_watched) &&
+static inline bool mi_world_hears_set(const mica_world *world, mica_component component) {
+    const mi_signals *signals = &world->signals;
+    return MICA_UNLIKELY(world->front.is_watched) &&
            (signals->watches_all || mi_signals_hear(signals, MICA_SET, component));
 }
 // Whether anybody may be told of what is made in a table, and of what ends.
@@ -67,8 +68,9 @@ static inline bool mi_signals_are_simple(const mi_signals *signals) {
 }
 
 // Whether anybody may be told of what happens to a component by itself.
-static inline bool mi_signals_hear_of(const mi_signals *signals, mica_component component) {
-    return MICA_UNLIKELY(signals->is_watched) &&
+static inline bool mi_world_hears_of(const mica_world *world, mica_component component) {
+    const mi_signals *signals = &world->signals;
+    return MICA_UNLIKELY(world->front.is_watched) &&
            (!mi_signals_are_simple(signals) ||
             (component < signals->watches.count && signals->watches.data[component] != NULL));
 }
@@ -99,7 +101,7 @@ typedef struct mi_told {
 } mi_told;
 mi_told mi_world_told(const mica_world *world, const mi_notice *notice);
 
-// Tell that a component came by itself, its value (NULL: a tag) given or not, or is about to go; mi_signals_hear_of,
+// Tell that a component came by itself, its value (NULL: a tag) given or not, or is about to go; mi_world_hears_of,
 // and mi_signals_are_simple.
 void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value, bool is_given);
 void mi_tell_take(mica_world *world, mica_entity entity, mica_component component);
@@ -150,7 +152,7 @@ static inline bool mi_world_tells_made(mica_world *world, mica_entity entity) {
         world->signals.silent = entity;
         return false;
     }
-    return MICA_UNLIKELY(world->signals.is_watched);
+    return MICA_UNLIKELY(world->front.is_watched);
 }
 // Ends it: tells of the entity as it is now, with what `given` says of values, or with all of them if that is NULL.
 // Null: it was not made.
@@ -163,8 +165,8 @@ bool mi_signal_open_buffers(mica_world *world);
 // The buffer that observers record into now; NULL: there is none yet.
 mica_commands *mi_signal_commands_apart(mica_world *world); // of a system or a walk
 static inline mica_commands *mi_signal_commands(mica_world *world) {
-    return MICA_LIKELY(world->running == NULL && world->walk_count == 0) ? world->signals.recorded
-                                                                         : mi_signal_commands_apart(world);
+    return MICA_LIKELY(world->running == NULL && world->front.walk_count == 0) ? world->signals.recorded
+                                                                               : mi_signal_commands_apart(world);
 }
 // Notes that an observer has recorded commands, from number `first` on, into a round's buffer.
 void mi_note_cause(mica_world *world, const mi_observer *observer, const mica_signal *signal, uint32_t first);

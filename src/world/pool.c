@@ -265,10 +265,10 @@ static mica_result sort_alike(mica_world *world, const element_order *order, mi_
     for (uint32_t i = 0; i < count; i++) {
         positions[i] = i;
     }
-    const mi_callback callback = {.call = call, .outer = world->callback};
-    world->callback = &callback; // what is compared must not move
+    const mi_callback callback = {.call = call, .outer = world->front.callback};
+    world->front.callback = &callback; // what is compared must not move
     const bool is_changed = mi_sort(positions, positions + count, count, compare_elements, order);
-    world->callback = callback.outer;
+    world->front.callback = callback.outer;
     if (is_changed) {
         permute_alike(world, pools, pool_count, positions, positions + count, count);
     }

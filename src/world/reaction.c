@@ -37,10 +37,10 @@ mica_commands *mi_signal_commands_apart(mica_world *world) {
     if (outer != NULL) {
         return outer; // all that one call causes goes where that records
     }
-    if (world->running != NULL && (world->running_locks || world->walk_count > 0)) {
+    if (world->running != NULL && (world->front.running_locks || world->front.walk_count > 0)) {
         return mica_run_commands(world->running);
     }
-    return world->walk_count > 0 ? world->walk_commands : world->signals.recorded;
+    return world->front.walk_count > 0 ? world->walk_commands : world->signals.recorded;
 }
 
 static uint32_t reaction_limit(const mica_world *world) {
@@ -115,7 +115,7 @@ static void write_chain(const mica_world *world, uint32_t cause, char *text, siz
     const mi_signals *signals = &world->signals;
     chain_link links[CHAIN_LINK_MAX]; // the latest first
     uint32_t count = 0;
-    for (const mi_callback *at = world->callback; at != NULL && count < CHAIN_LINK_MAX; at = at->outer) {
+    for (const mi_callback *at = world->front.callback; at != NULL && count < CHAIN_LINK_MAX; at = at->outer) {
         if (at->observer != NULL) {
             links[count++] = link_of(world, at->observer->id, at->observer->kind, at->observer->component);
         }
@@ -151,11 +151,12 @@ static mica_result fail_chain(const mica_world *world, uint32_t cause, const cha
 mica_result mi_tell_check_depth(const mica_world *world, mica_signal_kind kind, mica_component component,
                                 const char *call) {
     const mi_signals *signals = &world->signals;
-    if (MICA_LIKELY(world->callback == NULL) || !mi_bit_get(signals->bits[kind], signals->word_count, component)) {
+    if (MICA_LIKELY(world->front.callback == NULL) ||
+        !mi_bit_get(signals->bits[kind], signals->word_count, component)) {
         return MICA_OK;
     }
     uint32_t depth = 0;
-    for (const mi_callback *callback = world->callback; callback != NULL; callback = callback->outer) {
+    for (const mi_callback *callback = world->front.callback; callback != NULL; callback = callback->outer) {
         depth += callback->observer != NULL;
     }
     return depth < reaction_limit(world) ? MICA_OK : fail_chain(world, present_cause(signals), call);

@@ -35,7 +35,7 @@ static const char observer_call[] = "an observer";
 
 // Whether a broadcast of a channel is under way.
 static bool is_busy(const mica_world *world, const mi_channel *channel) {
-    const mi_callback *callback = world->callback;
+    const mi_callback *callback = world->front.callback;
     while (callback != NULL && callback->channel != channel) {
         callback = callback->outer;
     }
@@ -93,8 +93,8 @@ static inline void end_broadcast(mica_world *world, mi_channel *channel) {
 
 void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
     mi_callback callback = {
-        .call = observer_call, .channel = channel, .commands = signal->commands, .outer = world->callback};
-    world->callback = &callback;
+        .call = observer_call, .channel = channel, .commands = signal->commands, .outer = world->front.callback};
+    world->front.callback = &callback;
     const uint32_t count = channel->observers.count;
     for (uint32_t i = 0; i < count; i++) {
         mi_observer *observer = channel->observers.data[i];
@@ -105,7 +105,7 @@ void mi_tell(mica_world *world, mi_channel *channel, mica_signal *signal) {
             call_observer(world, observer, signal);
         }
     }
-    world->callback = callback.outer;
+    world->front.callback = callback.outer;
     end_broadcast(world, channel);
 }
 
@@ -144,9 +144,9 @@ static inline void tell_quickly(mica_world *world, mi_channel *channel, uint32_t
     }
     only->signal.entity = entity;
     only->signal.value = value;
-    world->callback = &only->callback;
+    world->front.callback = &only->callback;
     call_observer(world, only, &only->signal);
-    world->callback = NULL;
+    world->front.callback = NULL;
     end_broadcast(world, channel);
 }
 
@@ -285,10 +285,10 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     mi_channel *channel = open_channel(world, observer->kind, observer->component, observer->query);
     mi_channel alone = {.observers = {.data = &observer, .count = 1}};
     const mi_callback callback = {
-        .call = observer_call, .channel = channel, .commands = signal.commands, .outer = world->callback};
-    world->callback = &callback;
+        .call = observer_call, .channel = channel, .commands = signal.commands, .outer = world->front.callback};
+    world->front.callback = &callback;
     mi_tell(world, &alone, &signal);
-    world->callback = callback.outer;
+    world->front.callback = callback.outer;
     end_broadcast(world, channel);
 }
 
@@ -311,7 +311,8 @@ static void note_heard(mi_signals *signals) {
 }
 
 // Brings what is known of all channels at a glance up to date.
-static void note_kinds(mi_signals *signals) {
+static void note_kinds(mica_world *world) {
+    mi_signals *signals = &world->signals;
     signals->kinds = signals->queries.count > 0 ? 1u << MICA_ENTERED | 1u << MICA_LEFT : 0;
     signals->watches_all = false;
     for (uint32_t i = 0; i < MI_SIGNAL_KIND_COUNT; i++) {
@@ -322,7 +323,7 @@ static void note_kinds(mi_signals *signals) {
         signals->kinds |= (uint32_t)is_told << i;
         signals->watches_all |= i <= MICA_REMOVED && mi_bit_get(signals->bits[i], signals->word_count, 0);
     }
-    signals->is_watched = (signals->kinds & ~(1u << MICA_RESOURCE_SET | 1u << MICA_RESOURCE_REMOVED)) != 0;
+    world->front.is_watched = (signals->kinds & ~(1u << MICA_RESOURCE_SET | 1u << MICA_RESOURCE_REMOVED)) != 0;
     signals->is_wide = signals->queries.count > 0 || signals->watches_all;
     note_heard(signals);
 }
@@ -337,7 +338,7 @@ static void note_channel(mica_world *world, uint32_t kind, mica_component compon
             mi_bit_clear(signals->bits[kind], component);
         }
     }
-    note_kinds(signals);
+    note_kinds(world);
 }
 
 // Puts an observer behind the others of its rank; room is there.
@@ -479,7 +480,7 @@ static void free_query_watch(mica_world *world, mi_query_watch *watch) {
 
 void mi_signals_drop_idle(mica_world *world) {
     mi_signals *signals = &world->signals;
-    if (world->callback != NULL) {
+    if (world->front.callback != NULL) {
         signals->has_rest = true;
         return;
     }
@@ -495,7 +496,7 @@ void mi_signals_drop_idle(mica_world *world) {
     }
     if (kept_count < signals->queries.count) {
         signals->queries.count = kept_count;
-        note_kinds(signals);
+        note_kinds(world);
     }
 }
 
@@ -524,5 +525,5 @@ void mi_world_free_signals(mica_world *world) {
     MI_FREE(heap, MICA_MEMORY_OBSERVERS, &signals->causes);
     mi_commands_destroy(signals->recorded);
     mi_commands_destroy(signals->applied);
-    *signals = (mi_signals){.is_watched = false};
+    *signals = (mi_signals){.is_wide = false};
 }

@@ -97,7 +97,6 @@ typedef struct mi_cause {
 } mi_cause;
 
 typedef struct mi_signals {
-    bool is_watched;     // somebody is connected to anything but resources
     bool is_wide;        // somebody waits for a query, or is told of all components
     bool watches_writes; // somebody wants to know of values written through addresses
     bool watches_all;    // somebody of the library's own is told of all components (by watch 0)

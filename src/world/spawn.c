@@ -357,7 +357,7 @@ mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32
     if (MICA_UNLIKELY(mica_entity_is_null(entity))) {
         return spawn_slowly(world, values, count);
     }
-    return MICA_UNLIKELY(world->signals.is_watched) ? tell_spawned(world, entity, values, count) : entity;
+    return MICA_UNLIKELY(world->front.is_watched) ? tell_spawned(world, entity, values, count) : entity;
 }
 
 // Many
@@ -538,7 +538,7 @@ static bool open_pool(const spawn_batch *batch, mi_pool *pool) {
 static bool open_elements(spawn_batch *batch, const char *call) {
     mica_world *world = batch->world;
     // Entities without a row are told of by what is kept here.
-    const bool is_told = world->signals.is_watched && batch->table == mi_store_root(&world->store);
+    const bool is_told = world->front.is_watched && batch->table == mi_store_root(&world->store);
     if ((world->elements.count == 0 && !is_told) || batch->count == 0) {
         return true;
     }
@@ -620,7 +620,7 @@ static void publish_elements(const spawn_batch *batch) {
 static void tell_batch(const spawn_batch *batch, const mica_entity *entities, const mica_column *given,
                        uint32_t given_count) {
     mica_world *world = batch->world;
-    if (MICA_LIKELY(!world->signals.is_watched)) {
+    if (MICA_LIKELY(!world->front.is_watched)) {
         return;
     }
     mi_notice notice = {.to = batch->table,
@@ -778,9 +778,9 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     result = spawn_batch_of(world, asked, component_count, count, NULL, &batch, call);
     if (result == MICA_OK) {
         const mi_callback callback = {.call = call};
-        world->callback = &callback; // the callback must not move the rows that it is given
+        world->front.callback = &callback; // the callback must not move the rows that it is given
         fill_spans(&batch, components, component_count, columns, fill, user);
-        world->callback = NULL;
+        world->front.callback = NULL;
         MI_STORE_SHAKE(&world->store, batch.table);
         for (int32_t i = 0; i < component_count; i++) { // those that were handed out have been given values
             asked[i].value = mi_schema_type(world->schema, components[i])->info.size > 0 ? columns : NULL;

@@ -21,7 +21,7 @@ static const char *check_queries(const mica_world *world) {
         }
         open_count += query->open_count;
     }
-    return open_count == world->walk_count ? NULL : "walks: counts of queries and world disagree";
+    return open_count == world->front.walk_count ? NULL : "walks: counts of queries and world disagree";
 }
 
 static const char *check_extensions(const mica_world *world) {

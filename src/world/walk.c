@@ -362,7 +362,7 @@ void mi_world_close_walks(mica_world *world) {
             mi_walk_close(walk);
         }
     }
-    world->walk_count = 0;
+    world->front.walk_count = 0;
     world->walk_epoch++;
     for (uint32_t i = 0; i < world->queries.count; i++) {
         world->queries.data[i]->open_count = 0;

@@ -133,7 +133,7 @@ static inline void mi_iter_open(mica_iter *iter) {
     iter->open = true;
     iter->epoch = world->walk_epoch;
     iter->query->open_count++;
-    world->walk_count++;
+    world->front.walk_count++;
 }
 
 // Runs and windows (runs.c)

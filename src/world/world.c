@@ -12,6 +12,8 @@
 #include <float.h>
 #include <string.h>
 
+_Static_assert(offsetof(mica_world, front) == 0 && offsetof(mica_world, store) == sizeof(struct mica_front), "front");
+
 static mica_result check_def(const mica_world_def *def) {
     const mica_log_handler *log = &def->log;
     if ((def->allocator.allocate == NULL) != (def->allocator.release == NULL)) {
@@ -81,10 +83,11 @@ void mica_world_destroy(mica_world *world) {
     if (world == NULL) {
         return;
     }
-    if (world->running != NULL || world->callback != NULL) { // whoever called the program goes on in this world
+    if (world->running != NULL || world->front.callback != NULL) { // whoever called the program goes on in this world
         mi_fail(&world->log, MICA_LOCKED, "mica_world_destroy",
                 world->running != NULL ? "system \"{}\" of {} is running" : "the callback of {} runs in {}",
-                MI_TEXT(world->running != NULL ? world->running_system : world->callback->call), MI_TEXT(world->name));
+                MI_TEXT(world->running != NULL ? world->running_system : world->front.callback->call),
+                MI_TEXT(world->name));
         return;
     }
     for (uint32_t i = world->extensions.count; i-- > 0;) {
@@ -292,7 +295,7 @@ static mica_result fail_locked(mica_world *world, const char *call) {
                            MI_TEXT(mica_query_text(world->queries.data[i])));
         }
     }
-    const mi_callback *callback = world->callback;
+    const mi_callback *callback = world->front.callback;
     if (callback != NULL && callback->observer != NULL) {
         return mi_fail(
             &world->log, MICA_LOCKED, call,

@@ -110,7 +110,8 @@ struct mi_events;
 struct mi_sorter;
 
 struct mica_world {
-    mi_store store; // first: it begins with what inline functions of the public headers see, struct mica_head
+    struct mica_front front; // first, and the store behind it: inline functions of the public headers see both
+    mi_store store;          // begins with struct mica_head
     mi_heap heap;
     mica_schema *schema;
     bool owns_schema;
@@ -118,12 +119,9 @@ struct mica_world {
     char *name;
     mica_world_def def;
 
-    uint32_t walk_count;          // open walks
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
-    const mi_callback *callback;  // the innermost that runs, NULL: none
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
-    bool running_locks;           // the running system declared its access: structure is locked
     uint64_t running_since;       // the version of its last run, 0 outside: since when changes count for who asks
     mica_commands *walk_commands; // recorded by walks outside systems; made on first use
     struct mi_walk *walks;        // as many as were ever open at a time: those that are not wait for the next one
@@ -156,7 +154,7 @@ static inline void mi_world_written(mica_world *world, mica_component component,
 
 // What the innermost callback that may record is given to record into; NULL: there is none.
 static inline mica_commands *mi_callback_commands(const mica_world *world) {
-    const mi_callback *callback = world->callback;
+    const mi_callback *callback = world->front.callback;
     while (callback != NULL && callback->commands == NULL) {
         callback = callback->outer;
     }
@@ -165,7 +163,7 @@ static inline mica_commands *mi_callback_commands(const mica_world *world) {
 
 // Whether rows may not move now.
 static inline bool mi_world_is_locked(const mica_world *world) {
-    return world->walk_count > 0 || world->running_locks || world->callback != NULL;
+    return world->front.walk_count > 0 || world->front.running_locks || world->front.callback != NULL;
 }
 
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.
@@ -240,7 +238,7 @@ static inline mica_result mi_world_put_element(mica_world *world, mi_pool *pool,
             return mi_world_fail_hook(world, call);
         }
     }
-    if (MICA_UNLIKELY(world->signals.is_watched)) {
+    if (MICA_UNLIKELY(world->front.is_watched)) {
         const mi_element element = {.pool = pool, .change = MI_ELEMENT_ADD, .value = value};
         mi_tell_before_element(world, entity, &element);
         mi_store_publish_element(store, pool, entity);
@@ -252,7 +250,7 @@ static inline mica_result mi_world_put_element(mica_world *world, mi_pool *pool,
 }
 // Takes a living entity out of a pool that it is in.
 static inline void mi_world_take_element(mica_world *world, mi_pool *pool, mica_entity entity) {
-    if (MICA_UNLIKELY(world->signals.is_watched)) {
+    if (MICA_UNLIKELY(world->front.is_watched)) {
         mi_tell_before_element(world, entity, &(mi_element){.pool = pool, .change = MI_ELEMENT_REMOVE});
     }
     mi_store_remove_element(&world->store, pool, entity);
