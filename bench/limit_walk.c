@@ -2,8 +2,9 @@
 //
 // The loops themselves are those of workload.h, which Mica's side runs too, so that a difference in how the compiler
 // treats a loop cannot come from how it is written. The two columns of the movement loop are in pages of 2 MiB, as
-// Mica's large chunks and pools are: what is compared is the walk, not the page size. The arrays of the fragmented walk
-// are allocated one by one, each with its own length.
+// Mica's large chunks and pools are: what is compared is the walk, not the page size; for walks over several mixes of
+// components they are in pages of 4 KiB too, which is what a program gets that does not ask. The arrays of the
+// fragmented walk are allocated one by one, each with its own length.
 #include "limit_walk.h"
 
 #include "machine.h"
@@ -25,14 +26,14 @@ static void columns_free(void *context) {
 }
 
 // The columns of `count` entities of a world, every `step`th one.
-static void *columns_make(int64_t count, uint32_t step) {
+static void *columns_make(int64_t count, uint32_t step, bench_page_size page_size) {
     limit_columns *columns = calloc(1, sizeof *columns);
     if (columns == NULL) {
         return NULL;
     }
     columns->count = (int32_t)count;
-    columns->positions = bench_pages_allocate((size_t)count, sizeof *columns->positions, BENCH_PAGES_2_MIB);
-    columns->velocities = bench_pages_allocate((size_t)count, sizeof *columns->velocities, BENCH_PAGES_2_MIB);
+    columns->positions = bench_pages_allocate((size_t)count, sizeof *columns->positions, page_size);
+    columns->velocities = bench_pages_allocate((size_t)count, sizeof *columns->velocities, page_size);
     if (columns->positions == NULL || columns->velocities == NULL) {
         columns_free(columns);
         return NULL;
@@ -45,11 +46,19 @@ static void *columns_make(int64_t count, uint32_t step) {
 }
 
 static void *all_columns_make(int64_t n) {
-    return columns_make(n, 1);
+    return columns_make(n, 1, BENCH_PAGES_2_MIB);
 }
 
 static void *half_columns_make(int64_t n) {
-    return columns_make(n / 2, 2);
+    return columns_make(n / 2, 2, BENCH_PAGES_2_MIB);
+}
+
+static void *all_small_pages_make(int64_t n) {
+    return columns_make(n, 1, BENCH_PAGES_4_KIB);
+}
+
+static void *half_small_pages_make(int64_t n) {
+    return columns_make(n / 2, 2, BENCH_PAGES_4_KIB);
 }
 
 static void columns_run(void *context) {
@@ -80,30 +89,46 @@ const bench_side limit_walk_half = {
     .tear_down = columns_free,
 };
 
+const bench_side limit_walk_two_small_pages = {
+    .set_up = all_small_pages_make,
+    .run = columns_run,
+    .check = columns_check,
+    .tear_down = columns_free,
+};
+
+const bench_side limit_walk_half_small_pages = {
+    .set_up = half_small_pages_make,
+    .run = columns_run,
+    .check = columns_check,
+    .tear_down = columns_free,
+};
+
 typedef struct limit_array {
     Data *data;
     int32_t count;
 } limit_array;
 
 typedef struct limit_arrays {
-    limit_array arrays[BENCH_TABLE_COUNT];
+    int32_t array_count;
+    limit_array arrays[];
 } limit_arrays;
 
 static void arrays_free(void *context) {
     limit_arrays *state = context;
-    for (int32_t i = 0; i < BENCH_TABLE_COUNT; i++) {
+    for (int32_t i = 0; i < state->array_count; i++) {
         free(state->arrays[i].data);
     }
     free(state);
 }
 
-static void *arrays_make(int64_t n) {
-    limit_arrays *state = calloc(1, sizeof *state);
+// `array_count` arrays of `count` values each.
+static void *arrays_make(int32_t array_count, int32_t count) {
+    limit_arrays *state = calloc(1, sizeof *state + (size_t)array_count * sizeof *state->arrays);
     if (state == NULL) {
         return NULL;
     }
-    const int32_t count = (int32_t)n / BENCH_TABLE_COUNT;
-    for (int32_t i = 0; i < BENCH_TABLE_COUNT; i++) {
+    state->array_count = array_count;
+    for (int32_t i = 0; i < array_count; i++) {
         limit_array *array = &state->arrays[i];
         array->data = calloc((size_t)count, sizeof *array->data);
         if (array->data == NULL) {
@@ -118,9 +143,17 @@ static void *arrays_make(int64_t n) {
     return state;
 }
 
+static void *few_arrays_make(int64_t n) {
+    return arrays_make(BENCH_TABLE_COUNT, (int32_t)n / BENCH_TABLE_COUNT);
+}
+
+static void *many_arrays_make(int64_t n) {
+    return arrays_make((int32_t)n / BENCH_SUBSET_ROW_COUNT, BENCH_SUBSET_ROW_COUNT);
+}
+
 static void arrays_run(void *context) {
     const limit_arrays *state = context;
-    for (int32_t i = 0; i < BENCH_TABLE_COUNT; i++) {
+    for (int32_t i = 0; i < state->array_count; i++) {
         bench_advance(state->arrays[i].data, state->arrays[i].count);
     }
 }
@@ -128,7 +161,7 @@ static void arrays_run(void *context) {
 static uint64_t arrays_check(void *context) {
     const limit_arrays *state = context;
     uint64_t checksum = 0;
-    for (int32_t i = 0; i < BENCH_TABLE_COUNT; i++) {
+    for (int32_t i = 0; i < state->array_count; i++) {
         for (int32_t k = 0; k < state->arrays[i].count; k++) {
             checksum += bench_mix(0, state->arrays[i].data[k].value);
         }
@@ -137,7 +170,14 @@ static uint64_t arrays_check(void *context) {
 }
 
 const bench_side limit_walk_fragmented = {
-    .set_up = arrays_make,
+    .set_up = few_arrays_make,
+    .run = arrays_run,
+    .check = arrays_check,
+    .tear_down = arrays_free,
+};
+
+const bench_side limit_walk_subsets = {
+    .set_up = many_arrays_make,
     .run = arrays_run,
     .check = arrays_check,
     .tear_down = arrays_free,

@@ -21,6 +21,8 @@ extern const bench_family bench_event;
 extern const bench_family bench_get;
 extern const bench_family bench_index;
 extern const bench_family bench_walk;
+extern const bench_family bench_walk_mixes;
+extern const bench_family bench_fragmented;
 extern const bench_family bench_walk_pools;
 extern const bench_family bench_tree;
 extern const bench_family bench_memory;

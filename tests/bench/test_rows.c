@@ -52,7 +52,7 @@ static void the_two_sides_of_every_row_agree_after_each_run(void **context) {
 static void a_check_tells_a_run_more_from_a_run_less(void **context) {
     (void)context;
     // Walks change what they visit, so one more run must show.
-    const bench_family *const walks[] = {&bench_walk, &bench_walk_pools};
+    const bench_family *const walks[] = {&bench_walk, &bench_walk_mixes, &bench_walk_pools};
     for (size_t i = 0; i < sizeof walks / sizeof walks[0]; i++) {
         for (int32_t k = 0; k < walks[i]->count; k++) {
             const bench_row *row = &walks[i]->rows[k];
