@@ -76,6 +76,10 @@ typedef enum mica_layout {
     MICA_LANES           ///< tables: an array a field; not supported yet
 } mica_layout;
 
+/// Largest value in bytes, and largest alignment, of a type whose layout is `MICA_LANES`.
+#define MICA_LANES_SIZE_MAX 1024u
+#define MICA_LANES_ALIGN_MAX 64u
+
 /// Largest value in bytes that a pool keeps packed unless its type says otherwise.
 #define MICA_PACKED_SIZE_MAX 32u
 /// Values in a page of a pool unless its type says otherwise.
@@ -131,8 +135,8 @@ typedef struct mica_type {
     uint32_t align;     ///< in bytes, a power of two; 0 for a tag
     mica_type_kind kind;
     mica_traits traits;
-    /// Serial number of the schema that used this descriptor last << 32 | id there, and `MICA_HEAD_POOL_BIT`. Written
-    /// by the library, relaxed atomic.
+    /// Serial number of the schema that used this descriptor last << 32 | id there, and `MICA_HEAD_POOL_BIT` or
+    /// `MICA_HEAD_LANES_BIT`. Written by the library, relaxed atomic.
     uint64_t cache;
     /// The descriptor that kind, size, alignment and fields are taken over from, and hooks if none are given here: for
     /// another component of the same C type. NULL: everything stands here.
@@ -143,6 +147,8 @@ typedef struct mica_type {
 /// \cond internal: the bit of `mica_type.cache` that says that the type lives in a pool, above those of the id. Not for
 /// programs: it changes from version to version.
 #define MICA_HEAD_POOL_BIT 0x10000u
+// The same for lanes: what holds it is over every id, so that no look-up for whole values finds any.
+#define MICA_HEAD_LANES_BIT 0x20000u
 /// \endcond
 
 MICA_END

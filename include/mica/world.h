@@ -150,7 +150,7 @@ static inline const struct mica_head *mica_head_of(const mica_world *world) {
 /// \endcond
 
 /// \cond internal: whether a descriptor was last used with the world's schema, and then its id there, with
-/// `MICA_HEAD_POOL_BIT` if it lives in a pool.
+/// `MICA_HEAD_POOL_BIT` if it lives in a pool, or `MICA_HEAD_LANES_BIT` if it lies in lanes.
 static inline bool mica_world_knows(const mica_world *world, const mica_type *type, uint32_t *known) {
 #if defined(__GNUC__)
     if (MICA_LIKELY(world != NULL && type != NULL)) {
@@ -316,9 +316,11 @@ static inline bool mica_entity_has_known(const mica_world *world, mica_entity en
         return false;
     }
     const struct mica_head_table *table = head->chunks[location >> MICA_HEAD_ROW_BITS].table;
-    return known < table->offset_count && table->offset_of[known] != 0;
+    const mica_component component = (mica_component)known;
+    return component < table->offset_count && table->offset_of[component] != 0;
 }
 // The value of `byte_size` bytes, of what `mica_world_knows` says, if the entity has it; NULL otherwise and in doubt.
+// What lies in lanes has no address: with its bit `known` is over all ids.
 static inline const void *mica_entity_peek(const mica_world *world, mica_entity entity, uint32_t known,
                                            size_t byte_size) {
     const struct mica_head *head = mica_head_of(world);

@@ -6,6 +6,7 @@
 // nothing until they are published.
 #include "base/error.h"
 #include "store/chunks.h"
+#include "store/lanes.h"
 #include "store/visibility.h"
 
 #include <string.h>
@@ -116,10 +117,13 @@ static void move_chunk(mi_store *store, const mi_table *table, uint32_t from_shi
         const mi_column *column = &table->columns[i];
         const size_t offset = mi_column_offset(end, column->type);
         *mi_column_head_of(to + column->offset) = *mi_column_head_of(from + offset);
-        if (rows > 0) {
+        if (rows > 0 && mi_type_in_lanes(column->type)) {
+            mi_lanes_copy(column->type, (mi_lanes_rows){.column = to + column->offset, .shift = table->shift},
+                          (mi_lanes_rows){.column = from + offset, .shift = from_shift}, rows);
+        } else if (rows > 0) {
             mi_value_move(column->type, &store->values, to + column->offset, from + offset, rows);
         }
-        end = offset + ((size_t)column->size << from_shift);
+        end = offset + mi_column_byte_size(column, from_shift);
     }
 }
 
@@ -188,14 +192,52 @@ void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_co
     mi_column_mark_since(to_column, mi_column_head_of(from_column)->version);
 }
 
+void mi_store_move_lanes(const mi_row_place *to, const mi_row_place *from, mica_component component, uint32_t count) {
+    const mi_column *to_column = mi_table_find_column(to->table, component);
+    const mi_column *from_column = mi_table_find_column(from->table, component);
+    uint8_t *target = to->base + to_column->offset;
+    uint8_t *source = from->base + from_column->offset;
+    mi_lanes_copy(to_column->type, (mi_lanes_rows){target, to->table->shift, to->row},
+                  (mi_lanes_rows){source, from->table->shift, from->row}, count);
+    mi_column_mark_since(target, mi_column_head_of(source)->version);
+}
+
+void mi_store_read_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
+                         void *value) {
+    const mi_column *column = mi_table_find_column(table, component);
+    mi_lanes_read(column->type, table->shift, mi_store_base(store, location) + column->offset, mi_row_of(location),
+                  value, 1);
+}
+
+void mi_store_write_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
+                          const void *value) {
+    const mi_column *column = mi_table_find_column(table, component);
+    uint8_t *start = mi_store_base(store, location) + column->offset;
+    mi_lanes_write(column->type, table->shift, start, mi_row_of(location), value, 1);
+    mi_column_mark(start, store->version);
+}
+
+// Moves the values of a row of a table with a move hook or lanes.
+MI_APART static void move_row_slowly(const mi_store *store, const mi_table *table, uint8_t *to, uint32_t to_row,
+                                     uint8_t *from, uint32_t from_row) {
+    const mi_row_place target = {table, to, to_row};
+    const mi_row_place source = {table, from, from_row};
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mi_column *column = &table->columns[i];
+        if (mi_type_in_lanes(column->type)) {
+            mi_store_move_lanes(&target, &source, column->component, 1);
+        } else {
+            mi_store_move_value(store, column->type, to + column->offset, to_row, from + column->offset, from_row);
+        }
+    }
+}
+
 // Moves the values of a table's row `from_row` of the chunk at `from` into the raw row `to_row` of the chunk at `to`.
 static void move_row(const mi_store *store, const mi_table *table, uint8_t *to, uint32_t to_row, uint8_t *from,
                      uint32_t from_row) {
     const mi_column *end = table->columns + table->column_count;
     if (MICA_UNLIKELY(!table->moves_bytes)) {
-        for (const mi_column *column = table->columns; column < end; column++) {
-            mi_store_move_value(store, column->type, to + column->offset, to_row, from + column->offset, from_row);
-        }
+        move_row_slowly(store, table, to, to_row, from, from_row);
         return;
     }
     for (const mi_column *column = table->columns; column < end; column++) {

@@ -17,6 +17,7 @@
 #include "base/bitset.h"
 #include "store/fields.h"
 #include "store/index_key.h"
+#include "store/lanes.h"
 #include "store/reflect.h"
 #include "store/refusal.h"
 #include "store/traits.h"
@@ -379,6 +380,7 @@ static void free_type(mi_heap *heap, mi_type *type) {
     mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, type->fields);
     mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, type->name);
     MI_FREE(heap, MICA_MEMORY_SCHEMA, &type->closure);
+    MI_FREE(heap, MICA_MEMORY_SCHEMA, &type->lanes);
     for (int32_t i = 0; i < type->info.index_count; i++) {
         mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, (char *)(uintptr_t)type->indexes[i].field);
     }
@@ -421,7 +423,8 @@ static mi_type *make_type(mi_heap *heap, const mica_type *descriptor) {
     type->has_copy = hooks->copy != NULL;
     type->movable_only = type->has_destruct && !type->has_copy;
     type->in_pool = traits->storage == MICA_POOL;
-    type->copies_rows = !type->has_move && !traits->always_dirty && descriptor->size <= MI_COPIED_SIZE_MAX;
+    type->copies_rows = !type->has_move && !traits->always_dirty && traits->layout != MICA_LANES &&
+                        descriptor->size <= MI_COPIED_SIZE_MAX;
     type->info = (mica_component_info){.kind = descriptor->kind,
                                        .size = descriptor->size,
                                        .align = descriptor->kind == MICA_KIND_TAG ? 0 : descriptor->align,
@@ -455,6 +458,12 @@ static bool reserve_page(mica_schema *schema, mica_component id) {
     return true;
 }
 
+static const mi_type *search_type(const void *context, const char *name, size_t length) {
+    const type_batch *batch = context;
+    const mica_component id = find_name(batch, name, length);
+    return id != 0 ? batch_type(batch, id) : NULL;
+}
+
 // Adds a draft of a type that is new; 0: refused.
 static mica_component add_draft(type_batch *batch, const mica_type *declared, mica_type *descriptor) {
     mica_schema *schema = batch->schema;
@@ -473,6 +482,11 @@ static mica_component add_draft(type_batch *batch, const mica_type *declared, mi
         !mi_map_reserve(&schema->names, &schema->heap, MICA_MEMORY_SCHEMA, 1) || !reserve_page(schema, id) ||
         (type = make_type(&schema->heap, declared)) == NULL) {
         mi_refuse_memory(batch->refusal, sizeof(*type));
+        return 0;
+    }
+    if (declared->traits.layout == MICA_LANES &&
+        !mi_lanes_declare(&schema->heap, declared, search_type, batch, type, batch->refusal)) {
+        free_type(&schema->heap, type);
         return 0;
     }
     type->info.id = id;
@@ -590,8 +604,8 @@ static bool close_all(type_batch *batch) {
 
 // So that inline functions know type and storage without asking.
 static void cache_id(const mica_schema *schema, const mi_type *type, mica_type *descriptor) {
-    const uint64_t pool_bit = type->in_pool ? MICA_HEAD_POOL_BIT : 0;
-    mi_store_cache(&descriptor->cache, (uint64_t)schema->serial << 32 | pool_bit | type->info.id);
+    const uint64_t storage_bit = type->in_pool ? MICA_HEAD_POOL_BIT : mi_type_in_lanes(type) ? MICA_HEAD_LANES_BIT : 0;
+    mi_store_cache(&descriptor->cache, (uint64_t)schema->serial << 32 | storage_bit | type->info.id);
 }
 
 static void publish_all(const type_batch *batch) {

@@ -22,6 +22,13 @@
 // What is known of a type's fields; see reflect.h.
 typedef struct mi_reflection mi_reflection;
 
+// One array of a component whose layout is MICA_LANES; see lanes.h.
+typedef struct mi_lane {
+    uint32_t offset; // of the field in a value
+    uint32_t size;   // bytes of the field
+    uint32_t before; // bytes of the fields of all lanes before it
+} mi_lane;
+
 // A component type. What is not marked otherwise is immutable once the type is published.
 typedef struct mi_type {
     mica_component_info info; // first: mica_schema_info returns its address
@@ -36,6 +43,8 @@ typedef struct mi_type {
     bool brings_table; // its closure has a type that lives in tables
     bool brings_pool;  // its closure has a type that lives in a pool
     bool is_relation;  // written once, by mi_schema_mark_relation
+
+    MI_ARRAY(mi_lane) lanes; // in order of declaration; none: values are whole
 
     uint64_t name_hash;
     char *name;
@@ -74,6 +83,11 @@ static inline const mi_type *mi_schema_type(const mica_schema *schema, mica_comp
     void *const *page = (void *const *)mi_load_pointer(&schema->pages[id / MI_TYPE_PAGE_SIZE]);
     const mi_type *type = page != NULL ? (const mi_type *)mi_load_pointer(&page[id % MI_TYPE_PAGE_SIZE]) : NULL;
     return MICA_LIKELY(type != NULL) ? type : mi_schema_type_locked(schema, id);
+}
+
+// Whether values lie in lanes.
+static inline bool mi_type_in_lanes(const mi_type *type) {
+    return type->lanes.count > 0;
 }
 
 // Differs for all schemas of the process, those that are gone included; never 0.

@@ -106,6 +106,20 @@ void mi_store_close_rows(mi_store *store, mi_table *table);
 // that is later.
 void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
                          void *from_column, uint32_t from_row);
+// The row of a table in one of its chunks.
+typedef struct mi_row_place {
+    const mi_table *table;
+    uint8_t *base;
+    uint32_t row;
+} mi_row_place;
+// The same for `count` rows that follow each other, of a component that both tables have in lanes.
+void mi_store_move_lanes(const mi_row_place *to, const mi_row_place *from, mica_component component, uint32_t count);
+// The whole value of a component that the row at `location` has in lanes, out of them and into them (NULL: zeros).
+// Writing stamps the column.
+void mi_store_read_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
+                         void *value);
+void mi_store_write_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
+                          const void *value);
 // Closes the hole at `location`, whose values are raw memory by now. The handle of the row that goes is still there, or
 // null if the row has been moved elsewhere.
 void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location);

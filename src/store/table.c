@@ -5,6 +5,7 @@
 #include "store/table.h"
 #include "base/bitset.h"
 #include "base/map.h"
+#include "store/lanes.h"
 
 #include <string.h>
 
@@ -17,6 +18,24 @@ size_t mi_column_offset(size_t end, const mi_type *type) {
                     type->info.align > MI_COLUMN_ALIGN ? type->info.align : MI_COLUMN_ALIGN);
 }
 
+size_t mi_column_byte_size(const mi_column *column, uint32_t shift) {
+    return mi_type_in_lanes(column->type) ? mi_lanes_byte_size(column->type, shift) : (size_t)column->size << shift;
+}
+
+mi_column *mi_table_find_column(const mi_table *table, mica_component component) {
+    uint32_t low = 0;
+    uint32_t high = table->column_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (table->columns[middle].component < component) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < table->column_count && table->columns[low].component == component ? &table->columns[low] : NULL;
+}
+
 size_t mi_table_chunk_size(const mi_table *table, uint32_t shift) {
     size_t end = sizeof(mica_entity) << shift;
     for (uint32_t i = 0; i < table->column_count; i++) {
@@ -24,7 +43,7 @@ size_t mi_table_chunk_size(const mi_table *table, uint32_t shift) {
         if (offset / MI_COLUMN_ALIGN >= MI_OFFSET_TAG) {
             return 0;
         }
-        end = offset + ((size_t)table->columns[i].size << shift);
+        end = offset + mi_column_byte_size(&table->columns[i], shift);
     }
     return align_up(end, MI_COLUMN_ALIGN);
 }
@@ -35,8 +54,10 @@ void mi_table_set_shift(mi_table *table, uint32_t shift) {
         mi_column *column = &table->columns[i];
         const size_t offset = mi_column_offset(end, column->type);
         column->offset = (uint32_t)offset;
-        table->offset_of[column->type->info.id] = (uint16_t)(offset / MI_COLUMN_ALIGN);
-        end = offset + ((size_t)column->size << shift);
+        if (!mi_type_in_lanes(column->type)) {
+            table->offset_of[column->component] = (uint16_t)(offset / MI_COLUMN_ALIGN);
+        }
+        end = offset + mi_column_byte_size(column, shift);
     }
     table->shift = (uint8_t)shift;
     table->chunk_size = (uint32_t)align_up(end, MI_COLUMN_ALIGN);
@@ -47,9 +68,11 @@ size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offse
     for (uint32_t i = 0; i < table->column_count && offset >= end; i++) {
         const mi_column *column = &table->columns[i];
         const size_t start = mi_column_offset(end, column->type);
-        end = start + ((size_t)column->size << shift);
+        end = start + mi_column_byte_size(column, shift);
         if (offset >= start && offset < end) {
-            return column->offset + (offset - start);
+            return column->offset + (mi_type_in_lanes(column->type)
+                                         ? mi_lanes_moved_offset(column->type, table->shift, shift, offset - start)
+                                         : offset - start);
         }
     }
     return offset;
@@ -72,8 +95,10 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
         const mi_type *type = mi_schema_type(schema, table->components[i]);
         mi_bit_set(table->bits, table->components[i]);
         table->has_toggle |= type->info.toggle;
-        if (type->info.size == 0) {
+        if (type->info.size == 0 || mi_type_in_lanes(type)) {
             table->offset_of[type->info.id] = MI_OFFSET_TAG;
+        }
+        if (type->info.size == 0) {
             continue;
         }
         table->columns[table->column_count++] =
@@ -81,7 +106,8 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
         table->last_byte_of[type->info.id] = (uint16_t)(type->info.size - 1);
         table->has_destruct |= type->info.hooks.destruct != NULL;
         table->can_fail |= type->info.hooks.construct != NULL || type->info.hooks.copy != NULL;
-        table->moves_bytes &= type->info.hooks.move == NULL;
+        table->moves_bytes &= type->info.hooks.move == NULL && !mi_type_in_lanes(type);
+        table->has_lanes |= mi_type_in_lanes(type);
         if (type->info.align > table->chunk_align) {
             table->chunk_align = type->info.align;
         }

@@ -10,7 +10,9 @@
 // All chunks of a table have the same capacity, a power of two. The first chunk starts small and doubles until the
 // table's full capacity is reached; only then does a second one come. Rows are dense: every chunk but the last is full.
 // Removing a row moves the table's last row into the hole. A component's column is found by one load from `offset_of`,
-// indexed by component id.
+// indexed by component id, if it is one of whole values. A component in lanes (lanes.h) has one column as well, with
+// one head, but nothing in it is a value: it is found in `columns` alone, so that whoever knows nothing of lanes takes
+// the component for a tag instead of an address for a value.
 #pragma once
 
 #include "base/array.h"
@@ -19,7 +21,7 @@
 #include "store/slots.h"
 
 #define MI_COLUMN_ALIGN 64u
-// In `offset_of`: the component is there and has no data.
+// In `offset_of`: the component is there and has no column of whole values: it is a tag, or lies in lanes.
 #define MI_OFFSET_TAG UINT16_MAX
 
 typedef struct mi_column_head {
@@ -29,7 +31,7 @@ typedef struct mi_column_head {
 
 typedef struct mi_column {
     const mi_type *type;
-    uint32_t size;   // bytes of a value
+    uint32_t size;   // bytes of a value, also of one that lies in lanes
     uint32_t offset; // from the chunk's base in bytes
     mica_component component;
 } mi_column;
@@ -51,8 +53,9 @@ typedef struct mi_table {
     uint8_t full_shift; // where growing ends
     bool has_destruct;  // a column's type has a destruct hook
     bool can_fail;      // a column's type has a construct or copy hook
-    bool moves_bytes;   // no column's type has a move hook
-    bool is_plain;      // no column's type has any hook
+    bool moves_bytes;   // no column's type has a move hook or lies in lanes
+    bool is_plain;      // nor any other hook
+    bool has_lanes;     // a column's type lies in lanes
     bool has_toggle;    // a component's type can be disabled
     uint16_t column_count;
     uint16_t component_count;
@@ -86,6 +89,10 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
                           mica_result *failure);
 // Frees a table whose chunks are gone.
 void mi_table_destroy(mi_heap *heap, mi_table *table);
+// The column of a component, found by its id; NULL: it is not here, or a tag. O(log columns).
+mi_column *mi_table_find_column(const mi_table *table, mica_component component);
+// The bytes of a column in a chunk of 1 << shift rows.
+size_t mi_column_byte_size(const mi_column *column, uint32_t shift);
 // Where a column of the type starts if `end` is where the one before it ends, in bytes from a chunk's base.
 size_t mi_column_offset(size_t end, const mi_type *type);
 // The size of a chunk of 1 << shift rows; 0: a column would stand out of reach of the 16-bit offsets.
@@ -126,9 +133,22 @@ static inline void mi_column_mark_since(void *column, uint64_t version) {
     }
 }
 
-// The column of a component that the table has with data, in the chunk at `base`.
+// Whether the table has the component with data, whole or in lanes.
+static inline bool mi_table_has_data(const mi_table *table, mica_component component) {
+    return mi_table_has(table, component) && (table->offset_of[component] != MI_OFFSET_TAG ||
+                                              (table->has_lanes && mi_table_find_column(table, component) != NULL));
+}
+
+// The column of a component that the table has with data, in whole values, in the chunk at `base`.
 static inline uint8_t *mi_table_column(const mi_table *table, uint8_t *base, mica_component component) {
     return base + (size_t)table->offset_of[component] * MI_COLUMN_ALIGN;
+}
+
+// The head of the column of a component that the table has with data, whole or in lanes, in the chunk at `base`.
+static inline mi_column_head *mi_table_head(const mi_table *table, uint8_t *base, mica_component component) {
+    return mi_column_head_of(MICA_LIKELY(table->offset_of[component] != MI_OFFSET_TAG)
+                                 ? mi_table_column(table, base, component)
+                                 : base + mi_table_find_column(table, component)->offset);
 }
 
 // Rows in chunk number `chunk_index`.
