@@ -16,7 +16,7 @@ static inline bool mi_fetches(const mi_store *store) {
 
 static inline void mi_fetch_slot(const mi_slots *slots, mica_entity entity) {
     const uint32_t index = mica_entity_index(entity);
-    if (index < slots->capacity) {
+    if (index < slots->bound) {
         __builtin_prefetch(&slots->data[index], 1);
     }
 }

@@ -3,7 +3,12 @@
 // Free slots form one list through their locations, last freed first. Taking given slots out of the middle of the list
 // is done in one walk over it for any number of them: they are marked by clearing their free bit, which keeps the link,
 // then unlinked. Until the walk nothing has been lost, so a refusal puts the bits back. Counts: used = 1 + alive +
-// retired + length of the free list.
+// retired + length of the free list + slots that wait and are not retired.
+//
+// What clearing leaves to wait comes to the same as if it had gone over all slots at once: a slot that waits with the
+// mark of the living has its generation raised when it is brought into the list, once, however often the world was
+// cleared meanwhile. The one thing that has to be known at once is which slots retire, since they are no room any more:
+// only those in their last generation can, and with any of them clearing does go over all slots.
 #include "store/slots.h"
 
 #include <string.h>
@@ -21,6 +26,11 @@ static void mark_unused(uint64_t *data, uint64_t first, uint64_t end) {
     for (uint64_t index = first; index < end; index++) {
         data[index] = UINT64_MAX;
     }
+}
+
+// The generation that the next entity of a slot carries which clearing ended.
+static uint64_t next_generation(uint64_t slot) {
+    return slot_generation(slot) + (uint64_t)((slot & MI_SLOT_FREE) == 0);
 }
 
 static uint32_t free_count(const mi_slots *slots) {
@@ -60,6 +70,7 @@ static mica_result grow(mi_slots *slots, mi_heap *heap, uint64_t need) {
     mark_unused(data, slots->used, capacity);
     mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
     slots->data = data;
+    slots->bound = slots->bound == slots->capacity ? (uint32_t)capacity : slots->bound;
     slots->capacity = (uint32_t)capacity;
     return MICA_OK;
 }
@@ -74,37 +85,115 @@ mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra) {
 }
 
 void mi_slots_preview(const mi_slots *slots, mica_entity *entities, uint32_t count) {
-    uint32_t free_index = slots->free_head;
-    uint32_t unused_index = slots->used;
-    for (uint32_t i = 0; i < count; i++) {
-        if (free_index != 0) {
-            entities[i] = mica_entity_make(free_index, slot_generation(slots->data[free_index]));
-            free_index = mi_slots_location(slots, free_index) & ~MI_SLOT_FREE;
-        } else {
-            entities[i] = mica_entity_make(unused_index++, 0);
+    uint32_t i = 0;
+    uint32_t index = slots->free_head;
+    for (; i < count && index != 0; i++) {
+        entities[i] = mi_slots_handle(slots, index);
+        index = mi_slots_location(slots, index) & ~MI_SLOT_FREE;
+    }
+    for (index = mi_slots_end(slots); i < count && index < slots->used; index++) { // that wait
+        const uint64_t generation = next_generation(slots->data[index]);
+        if (generation != MICA_GENERATION_MAX) {
+            entities[i++] = mica_entity_make(index, (uint32_t)generation);
         }
+    }
+    for (index = slots->used; i < count; i++) {
+        entities[i] = mica_entity_make(index++, 0);
+    }
+}
+
+// Slots that mi_slots_refill brings into the list at a time.
+#define REFILL_COUNT 512u
+
+// Ends the slots from `first` to below `end` and links them, lowest first; the last one to `next`. Returns the first.
+static uint32_t link_some(mi_slots *slots, uint32_t first, uint32_t end, uint32_t next) {
+    for (uint32_t index = end; index-- > first;) {
+        const uint64_t slot = slots->data[index];
+        const uint64_t generation = next_generation(slot);
+        if (generation == MICA_GENERATION_MAX) {
+            slots->retired += (slot & MI_SLOT_FREE) == 0;
+            slots->data[index] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
+            continue;
+        }
+        slots->last_count += generation == MICA_GENERATION_MAX - 1;
+        slots->data[index] = slot_make(generation, MI_SLOT_FREE | next);
+        next = index;
+    }
+    return next;
+}
+
+// The same for slots of which none is near its last generation: two loops without a branch.
+static uint32_t link_all(mi_slots *slots, uint32_t first, uint32_t end, uint32_t next) {
+    uint64_t *data = slots->data;
+    uint64_t near_end = 0;
+    for (uint32_t index = first; index < end; index++) {
+        near_end |= (data[index] >> 32) + 3;
+    }
+    if ((near_end & ((uint64_t)MICA_GENERATION_MAX + 1)) != 0) {
+        return link_some(slots, first, end, next);
+    }
+    for (uint32_t index = first; index < end; index++) {
+        data[index] = slot_make(next_generation(data[index]), MI_SLOT_FREE | (index + 1));
+    }
+    data[end - 1] = slot_make(slot_generation(data[end - 1]), MI_SLOT_FREE | next);
+    return first;
+}
+
+void mi_slots_refill(mi_slots *slots) {
+    while (slots->free_head == 0 && slots->bound < slots->capacity) {
+        const uint32_t first = slots->bound;
+        const uint32_t end = slots->used - first < REFILL_COUNT ? slots->used : first + REFILL_COUNT;
+        slots->bound = end < slots->used ? end : slots->capacity;
+        slots->free_head = link_all(slots, first, end, 0);
+    }
+}
+
+// Brings all slots that wait into the list, behind those that are in it.
+static void settle(mi_slots *slots) {
+    if (slots->bound == slots->capacity) {
+        return;
+    }
+    uint32_t last = slots->free_head;
+    for (uint32_t next = last; next != 0; next = mi_slots_location(slots, next) & ~MI_SLOT_FREE) {
+        last = next;
+    }
+    const uint32_t first = link_all(slots, slots->bound, slots->used, 0);
+    slots->bound = slots->capacity;
+    if (last == 0) {
+        slots->free_head = first;
+    } else {
+        slots->data[last] = slot_make(slot_generation(slots->data[last]), MI_SLOT_FREE | first);
     }
 }
 
 void mi_slots_clear(mi_slots *slots) {
-    // Counted apart from *slots, which the compiler would have to write for every slot.
-    uint64_t *data = slots->data;
-    uint32_t free_head = 0;
-    uint32_t retired = slots->retired;
-    for (uint32_t index = slots->used; index-- > 1;) {
-        const uint32_t alive = (data[index] & MI_SLOT_FREE) == 0;
-        const uint32_t generation = slot_generation(data[index]) + alive;
-        if (MICA_LIKELY(generation != MICA_GENERATION_MAX)) {
-            data[index] = slot_make(generation, MI_SLOT_FREE | free_head);
-            free_head = index;
-        } else {
-            data[index] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
-            retired += alive;
-        }
+    if (slots->used <= 1) {
+        return;
     }
-    slots->free_head = free_head;
-    slots->retired = retired;
+    const bool any_retires = slots->last_count > 0;
     slots->alive = 0;
+    slots->last_count = 0;
+    slots->free_head = 0;
+    slots->bound = 1;
+    if (any_retires) {
+        settle(slots);
+    } else {
+        mi_slots_refill(slots);
+    }
+}
+
+void mi_slots_give_last(mi_slots *slots, uint32_t index) {
+    const uint32_t generation = slot_generation(slots->data[index]) + 1;
+    slots->alive--;
+    if (generation == MICA_GENERATION_MAX) {
+        slots->data[index] = slot_make(generation, MI_SLOT_FREE);
+        slots->last_count--;
+        slots->retired++;
+        return;
+    }
+    slots->data[index] = slot_make(generation, MI_SLOT_FREE | slots->free_head);
+    slots->free_head = index;
+    slots->last_count++;
 }
 
 // Why one slot cannot be taken with this handle, looking at nothing but the slot.
@@ -137,6 +226,7 @@ static void add_free(mi_slots *slots, uint32_t end) {
 
 mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *entities, uint32_t count,
                              uint32_t *failed) {
+    settle(slots);
     uint32_t end = slots->used;
     for (uint32_t i = 0; i < count; i++) {
         const mica_result result = refuse_at(slots, entities[i]);
@@ -188,7 +278,9 @@ mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t index = mica_entity_index(entities[i]);
         const uint32_t generation = mica_entity_generation(entities[i]);
-        slots->issued += (uint64_t)(generation - slot_generation(slots->data[index])) + 1;
+        const uint32_t due = slot_generation(slots->data[index]);
+        slots->issued += (uint64_t)(generation - due) + 1;
+        slots->last_count += generation == MICA_GENERATION_MAX - 1 && due != generation;
         slots->data[index] = slot_make(generation, 0);
     }
     slots->alive += count;
@@ -203,27 +295,38 @@ const char *mi_slots_validate(const mi_slots *slots) {
     if (slots->used == 0) {
         return slots->alive == 0 && slots->free_head == 0 ? NULL : "entity index: counts without slots";
     }
+    if (slots->bound != slots->capacity && (slots->bound >= slots->used || slots->free_head == 0)) {
+        return "entity index: no slots wait, or the free list is empty while they do";
+    }
+    const uint32_t end = mi_slots_end(slots);
     uint32_t alive = 0;
     uint32_t retired = 0;
+    uint32_t last_count = 0;
+    uint32_t waiting = 0;
     for (uint32_t index = 1; index < slots->used; index++) {
         const uint64_t slot = slots->data[index];
         const bool is_free = (slot & MI_SLOT_FREE) != 0;
-        if (!is_free && slot_generation(slot) >= MICA_GENERATION_MAX) {
-            return "entity index: a living slot has the reserved generation";
+        const uint32_t generation = slot_generation(slot);
+        if ((!is_free && generation >= MICA_GENERATION_MAX) ||
+            (index >= end && next_generation(slot) == MICA_GENERATION_MAX && !is_free)) {
+            return "entity index: a living slot has the reserved generation, or one that waits is to retire";
         }
-        alive += !is_free;
-        retired += is_free && slot_generation(slot) == MICA_GENERATION_MAX;
+        alive += !is_free && index < end;
+        retired += is_free && generation == MICA_GENERATION_MAX;
+        last_count += index < end && generation == MICA_GENERATION_MAX - 1;
+        waiting += index >= end && generation != MICA_GENERATION_MAX;
     }
-    if (alive != slots->alive || retired != slots->retired) {
+    if (alive != slots->alive || retired != slots->retired || last_count != slots->last_count) {
         return "entity index: counts disagree with slots";
     }
+    const uint32_t listed = free_count(slots) - waiting;
     uint32_t length = 0;
     for (uint32_t index = slots->free_head; index != 0;) {
-        if (index >= slots->used || (slots->data[index] & MI_SLOT_FREE) == 0 || ++length > free_count(slots) ||
+        if (index >= end || (slots->data[index] & MI_SLOT_FREE) == 0 || ++length > listed ||
             slot_generation(slots->data[index]) == MICA_GENERATION_MAX) {
             return "entity index: the free list is broken";
         }
         index = (uint32_t)slots->data[index] & ~MI_SLOT_FREE;
     }
-    return length == free_count(slots) ? NULL : "entity index: free slots are missing from the list";
+    return length == listed ? NULL : "entity index: free slots are missing from the list";
 }

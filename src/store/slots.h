@@ -7,6 +7,11 @@
 // The generation of a free slot is the one its next entity will carry. A slot whose generation has reached
 // MICA_GENERATION_MAX is retired: it is marked free and stands in no list. Slot 0 is never used, so that the null
 // handle names nothing.
+//
+// Clearing touches no slots: those from `bound` on *wait*. They are as the clearing found them, their entities have
+// ended whatever their marks say, and nobody looks at them until they are brought into the free list, some at a time,
+// each time when it runs empty. So while slots wait the free list is not empty, and whoever takes its last slot by
+// himself has to call mi_slots_refill.
 #pragma once
 
 #include "base/assert.h"
@@ -22,12 +27,14 @@
 
 typedef struct mi_slots {
     uint64_t *data;    // those never used are marked free with the reserved generation, so that no handle names them
+    uint32_t bound;    // handles of this index and above name nobody: `capacity`, or where the slots that wait begin
     uint32_t capacity; // of data
-    uint32_t used;     // slots ever used, slot 0 included
+    uint32_t used;     // slots ever used, slot 0 included; those that wait are the last ones of them
     uint32_t free_head;
     uint32_t alive;
     uint32_t retired;
-    uint64_t issued; // handles that cannot be issued any more, those of skipped generations included
+    uint32_t last_count; // slots below `bound` in the last generation that is issued: that will retire when they end
+    uint64_t issued;     // handles that cannot be issued any more, those of skipped generations included
 } mi_slots;
 
 void mi_slots_free(mi_slots *slots, mi_heap *heap);
@@ -35,8 +42,11 @@ void mi_slots_free(mi_slots *slots, mi_heap *heap);
 // Makes room for `extra` more entities. MICA_LIMIT: there are no more indices; MICA_OUT_OF_MEMORY. Sets no error.
 mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra);
 
-// Ends all entities; low indices are handed out first afterwards.
+// Ends all entities; low indices are handed out first afterwards. O(1), but O(slots) if there is one in its last
+// generation.
 void mi_slots_clear(mi_slots *slots);
+// Brings the next slots that wait, if there are any, into the free list, which is empty.
+void mi_slots_refill(mi_slots *slots);
 
 // Takes exactly these slots with these generations, all or none; `location` 0 for all. On refusal `failed` is the
 // position that was refused and the result is MICA_EXISTS, MICA_STALE, MICA_LIMIT or MICA_OUT_OF_MEMORY. Sets no error.
@@ -56,13 +66,18 @@ const char *mi_slots_validate(const mi_slots *slots);
 // resolves handles.
 static inline bool mi_slots_resolve(const mi_slots *slots, mica_entity entity, uint32_t *location) {
     const uint32_t index = mica_entity_index(entity);
-    if (index >= slots->capacity) {
+    if (index >= slots->bound) {
         return false;
     }
     // One exclusive-or and one compare see to both: another generation or the free mark leaves a high bit.
     const uint64_t rest = slots->data[index] ^ (uint64_t)mica_entity_generation(entity) << 32;
     *location = (uint32_t)rest;
     return rest < MI_SLOT_FREE;
+}
+
+// Slots of this index and above are not in use.
+static inline uint32_t mi_slots_end(const mi_slots *slots) {
+    return slots->bound < slots->used ? slots->bound : slots->used;
 }
 
 static inline uint32_t mi_slots_location(const mi_slots *slots, uint32_t index) {
@@ -93,8 +108,11 @@ static inline mica_entity mi_slots_take(mi_slots *slots, uint32_t location) {
         const uint64_t slot = slots->data[index];
         generation = slot >> 32;
         slots->free_head = (uint32_t)slot & ~MI_SLOT_FREE;
+        if (MICA_UNLIKELY(slots->free_head == 0 && slots->bound < slots->capacity)) {
+            mi_slots_refill(slots);
+        }
     } else {
-        MI_ASSERT(slots->used < slots->capacity);
+        MI_ASSERT(slots->used < slots->capacity && slots->bound == slots->capacity);
         index = slots->used++;
     }
     slots->data[index] = generation << 32 | location;
@@ -113,16 +131,18 @@ static inline void mi_slots_put_back(mi_slots *slots, uint32_t index) {
     slots->issued--;
 }
 
+// What mi_slots_give is for a slot that comes to its last generation, or has had it.
+void mi_slots_give_last(mi_slots *slots, uint32_t index);
+
 // Ends the entity in slot `index`.
 static inline void mi_slots_give(mi_slots *slots, uint32_t index) {
     MI_ASSERT(index != 0 && index < slots->used && (slots->data[index] & MI_SLOT_FREE) == 0);
     const uint64_t generation = (slots->data[index] >> 32) + 1;
-    slots->alive--;
-    if (MICA_UNLIKELY(generation == MICA_GENERATION_MAX)) {
-        slots->data[index] = generation << 32 | MI_SLOT_FREE;
-        slots->retired++;
+    if (MICA_UNLIKELY(generation >= MICA_GENERATION_MAX - 1)) {
+        mi_slots_give_last(slots, index);
         return;
     }
+    slots->alive--;
     slots->data[index] = generation << 32 | MI_SLOT_FREE | slots->free_head;
     slots->free_head = index;
 }

@@ -21,7 +21,7 @@ _Static_assert(offsetof(mi_store, copied_count) == offsetof(struct mica_head, co
 _Static_assert(offsetof(mi_store, chunks) == offsetof(struct mica_head, chunks), "head: chunks");
 _Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, data) == offsetof(struct mica_head, slots),
                "head: slots");
-_Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, capacity) == offsetof(struct mica_head, slot_count),
+_Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, bound) == offsetof(struct mica_head, slot_count),
                "head: slot count");
 _Static_assert(offsetof(mi_chunk, base) == offsetof(struct mica_head_chunk, base), "head: chunk's base");
 _Static_assert(offsetof(mi_chunk, of) == offsetof(struct mica_head_chunk, table), "head: chunk's table");
@@ -324,7 +324,7 @@ const char *mi_store_validate(const mi_store *store) {
         }
     }
     uint64_t placed = 0;
-    for (uint32_t index = 1; fault == NULL && index < store->slots.used; index++) {
+    for (uint32_t index = 1; fault == NULL && index < mi_slots_end(&store->slots); index++) {
         const uint32_t location = mi_slots_location(&store->slots, index);
         if ((location & MI_SLOT_FREE) == 0 && location != 0) {
             placed++;

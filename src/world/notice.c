@@ -492,7 +492,7 @@ void mi_tell_end_of_all(mica_world *world) {
     }
     const mi_store *store = &world->store;
     // Structure is locked for observers, so that slots and their number stand.
-    for (uint32_t index = 1; index < store->slots.used; index++) {
+    for (uint32_t index = 1; index < mi_slots_end(&store->slots); index++) {
         if ((mi_slots_location(&store->slots, index) & MI_SLOT_FREE) == 0) {
             tell_end_from(world, mi_slots_handle(&store->slots, index));
         }

@@ -411,7 +411,7 @@ static bool next_chunk(mi_walk *walk) {
 static bool next_rowless(mi_walk *walk) {
     const mi_slots *slots = &walk->filter.store->slots;
     uint32_t count = 0;
-    while (walk->slot_index < slots->used && count < MI_WINDOW_SIZE) {
+    while (walk->slot_index < mi_slots_end(slots) && count < MI_WINDOW_SIZE) {
         if (mi_slots_location(slots, walk->slot_index) == 0) {
             walk->rowless[count++] = mi_slots_handle(slots, walk->slot_index);
         }

@@ -242,7 +242,7 @@ static uint32_t count_empty(const mi_store *store, uint32_t unplaced) {
         return unplaced;
     }
     uint32_t count = 0;
-    for (uint32_t index = 1; index < store->slots.used; index++) {
+    for (uint32_t index = 1; index < mi_slots_end(&store->slots); index++) {
         if (mi_slots_location(&store->slots, index) == 0) {
             const uint64_t *mask = mi_masks_of(&store->masks, index);
             count += mi_store_next_pool(store, mask, 0) == MI_POOL_NONE;
