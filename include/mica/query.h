@@ -166,9 +166,13 @@ typedef struct mica_iter {
     int32_t row;                 ///< current row of a walk by rows
     const mica_entity *entities; ///< `count` handles
     bool open;
+    uint32_t schema_serial; // not 0: the span is a chunk, and columns that `access` knows of are found without a call
+    const uint8_t *access;  // by component id
+    uint32_t access_count;
     uint32_t offset_count;
     const uint16_t *offsets;
     uint8_t *base;
+    const struct mica_front *world;
     mica_query *query;
     mica_run *run;
     struct mi_walk *walk; // NULL: spans are whole chunks of tables
@@ -213,6 +217,50 @@ MICA_API const void *mica_iter_read(const mica_iter *iter, mica_type *type);
 /// stand for, unless the query says that it marks rows itself. O(1), O(rows of the span) for copies and if its rows are
 /// tracked.
 MICA_API void *mica_iter_write(const mica_iter *iter, mica_type *type);
+
+/// \cond internal: in mica_iter.access
+#define MICA_HEAD_READ_READY 8   // required, in tables, with data: every span has the column, and it may be read
+#define MICA_HEAD_WRITE_READY 16 // the same, and written with all of it marked
+// The offset of a column that an access is ready for, in units of MICA_HEAD_COLUMN_ALIGN; 0: a call has to find it.
+static inline uint32_t mica_iter_offset(const mica_iter *iter, mica_type *type, uint8_t access) {
+#if defined(__GNUC__)
+    if (MICA_LIKELY(type != NULL)) {
+        const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
+        const uint32_t known = (uint32_t)cache;
+        if (MICA_LIKELY((uint32_t)(cache >> 32) == iter->schema_serial && known < iter->access_count &&
+                        (iter->access[known] & access) != 0)) {
+            return iter->offsets[known];
+        }
+    }
+#else
+    (void)iter;
+    (void)type;
+    (void)access;
+#endif
+    return 0;
+}
+/// \endcond
+
+/// As `mica_iter_read`, without a call where the span is a chunk of a table that has to have the component. O(1).
+static inline const void *mica_iter_column(const mica_iter *iter, mica_type *type) {
+    const uint32_t offset = mica_iter_offset(iter, type, MICA_HEAD_READ_READY);
+    return MICA_LIKELY(offset != 0) ? iter->base + (size_t)offset * MICA_HEAD_COLUMN_ALIGN : mica_iter_read(iter, type);
+}
+
+/// As `mica_iter_write`, as `mica_iter_column`.
+static inline void *mica_iter_column_write(const mica_iter *iter, mica_type *type) {
+    const uint32_t offset = mica_iter_offset(iter, type, MICA_HEAD_WRITE_READY);
+    if (MICA_UNLIKELY(offset == 0 || iter->world->watches_writes)) {
+        return mica_iter_write(iter, type);
+    }
+    uint8_t *column = iter->base + (size_t)offset * MICA_HEAD_COLUMN_ALIGN;
+    struct mica_head_column *head = (struct mica_head_column *)(void *)column - 1;
+    const uint64_t version = ((const struct mica_head *)(const void *)(iter->world + 1))->version;
+    if (head->version != version) { // stores are what costs
+        head->version = version;
+    }
+    return column;
+}
 
 /// As `mica_iter_read`, by id.
 MICA_API const void *mica_iter_read_id(const mica_iter *iter, mica_component component);
@@ -321,17 +369,17 @@ MICA_END
 #define mica_mark(IT, T, ROW) mica_iter_mark(&(IT), mica_type_of(T), (ROW))
 
 /// The span's column for writing: a `T *` to `it.count` values; NULL as `mica_iter_write`. Marks the column as changed.
-#define mica_write_of(IT, T) ((T *)mica_iter_write(&(IT), mica_type_of(T)))
+#define mica_write_of(IT, T) ((T *)mica_iter_column_write(&(IT), mica_type_of(T)))
 /// The span's column for reading: a `const T *` to `it.count` values; NULL as `mica_iter_read`.
-#define mica_read_of(IT, T) ((const T *)mica_iter_read(&(IT), mica_type_of(T)))
+#define mica_read_of(IT, T) ((const T *)mica_iter_column(&(IT), mica_type_of(T)))
 
 /// The entity of the current row, in a walk by rows.
 #define mica_row_entity(IT) ((IT).entities[(IT).row])
 /// The current row's value for writing: a `T *`; NULL as `mica_write_of`.
-#define mica_row_write(IT, T) ((T *)mica_row_of(mica_iter_write(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
+#define mica_row_write(IT, T) ((T *)mica_row_of(mica_iter_column_write(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
 /// The current row's value for reading: a `const T *`; NULL as `mica_read_of`.
 #define mica_row_read(IT, T) \
-    ((const T *)mica_row_of((void *)(uintptr_t)mica_iter_read(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
+    ((const T *)mica_row_of((void *)(uintptr_t)mica_iter_column(&(IT), mica_type_of(T)), sizeof(T), (IT).row))
 
 /// \cond internal
 static inline void *mica_row_of(void *column, size_t size, int32_t row) {

@@ -117,6 +117,7 @@ struct mica_front {
     uint32_t walk_count;                // open walks
     bool running_locks;                 // the running system declared its access: structure is locked
     bool is_watched;                    // somebody observes anything but resources
+    bool watches_writes;                // somebody wants to know of values written through addresses
     const struct mi_callback *callback; // the innermost that runs, NULL: none
 };
 struct mica_head_table {
@@ -128,6 +129,10 @@ struct mica_head_chunk {
     uint8_t *base;
     const struct mica_head_table *table;
 };
+struct mica_head_column { // right in front of a column's values
+    uint64_t version;
+    uint64_t hidden_count;
+};
 struct mica_head_pool {
     const uint64_t *const *sparse;
     uint32_t sparse_count;
@@ -137,6 +142,7 @@ struct mica_head_pool {
 struct mica_head {
     uint32_t schema_serial;
     uint32_t copied_count; // columns that open walks hold copies of for writing: only the library knows where to look
+    uint64_t version;      // stamp of the next change
     const struct mica_head_chunk *chunks;
     const struct mica_head_pool *const *pools;
     uint32_t pool_count;

@@ -18,6 +18,7 @@
 // has to be what is there.
 _Static_assert(offsetof(mi_store, schema_serial) == offsetof(struct mica_head, schema_serial), "head: serial");
 _Static_assert(offsetof(mi_store, copied_count) == offsetof(struct mica_head, copied_count), "head: copies");
+_Static_assert(offsetof(mi_store, version) == offsetof(struct mica_head, version), "head: version");
 _Static_assert(offsetof(mi_store, chunks) == offsetof(struct mica_head, chunks), "head: chunks");
 _Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, data) == offsetof(struct mica_head, slots),
                "head: slots");
@@ -26,6 +27,9 @@ _Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, bound) == offsetof
 _Static_assert(offsetof(mi_chunk, base) == offsetof(struct mica_head_chunk, base), "head: chunk's base");
 _Static_assert(offsetof(mi_chunk, of) == offsetof(struct mica_head_chunk, table), "head: chunk's table");
 _Static_assert(sizeof(mi_chunk) == sizeof(struct mica_head_chunk), "head: chunks");
+_Static_assert(offsetof(mi_column_head, version) == offsetof(struct mica_head_column, version) &&
+                   sizeof(mi_column_head) == sizeof(struct mica_head_column),
+               "head: columns");
 _Static_assert(offsetof(mi_table, offset_of) == offsetof(struct mica_head_table, offset_of), "head: offsets");
 _Static_assert(offsetof(mi_table, offset_count) == offsetof(struct mica_head_table, offset_count),
                "head: offset count");

@@ -26,6 +26,7 @@ typedef struct mi_store {
     // The members of struct mica_head, in its order.
     uint32_t schema_serial;
     uint32_t copied_count;     // columns that open walks hold copies of for writing
+    uint64_t version;          // stamp of the next change
     mi_chunk *chunks;          // by chunk id; 0 is never used
     MI_ARRAY(mi_pool *) pools; // by component id; NULL: none
     mi_slots slots;
@@ -64,7 +65,6 @@ typedef struct mi_store {
     MI_ARRAY(mi_marks) toggled; // by component id: entities on which it is disabled
     uint32_t toggle_count;      // members of all of those
     uint64_t mark_changes; // grows when any of these marks comes or goes: what is cached of who is left out is void
-    uint64_t version;      // stamp of the next change
     mica_result failure;   // why the last function failed
     const char *limit;     // what there is no more of, if that is MICA_LIMIT
 } mi_store;

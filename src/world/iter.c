@@ -59,6 +59,41 @@ static bool next_picked(mica_iter *iter) {
     return found;
 }
 
+// Goes to the next chunk that has rows, of the table where the walk stands or one behind it. Short, and without calls:
+// with many small tables it is what a walk costs.
+static inline bool next_chunk(mica_iter *iter, const mica_query *query) {
+    const mi_store *store = &query->world->store;
+    for (uint32_t index = iter->table_index; index < query->tables.count; index++) {
+        const mi_table *table = query->tables.data[index];
+        const uint32_t chunk_index = iter->chunk_index;
+        const uint32_t capacity = 1u << table->shift;
+        const uint32_t rest = table->row_count - (chunk_index << table->shift);
+        if (MICA_UNLIKELY(rest == 0)) {
+            continue; // a walk never stands behind the last of several chunks
+        }
+        const bool is_last = rest <= capacity;
+        iter->table_index = index + is_last;
+        iter->chunk_index = is_last ? 0 : chunk_index + 1;
+        iter->base = store->chunks[table->chunk_ids[chunk_index]].base;
+        iter->entities = (const mica_entity *)(const void *)iter->base;
+        iter->offsets = table->offset_of;
+        iter->offset_count = table->offset_count;
+        iter->schema_serial = store->schema_serial;
+        iter->count = (int32_t)(is_last ? rest : capacity);
+        return true;
+    }
+    iter->table_index = query->tables.count;
+    iter->schema_serial = 0;
+    iter->count = 0;
+    iter->entities = NULL;
+    return false;
+}
+
+MI_APART static bool next_settled(mica_iter *iter) {
+    mi_world_settle_all(iter->query->world);
+    return next_chunk(iter, iter->query);
+}
+
 bool mica_iter_next(mica_iter *iter) {
     if (MICA_UNLIKELY(iter == NULL || !iter->open)) {
         return false;
@@ -67,30 +102,10 @@ bool mica_iter_next(mica_iter *iter) {
         return next_picked(iter);
     }
     const mica_query *query = iter->query;
-    const mi_store *store = &query->world->store;
-    mi_world_settle_all(query->world);
-    while (iter->table_index < query->tables.count) {
-        const mi_table *table = query->tables.data[iter->table_index];
-        const uint32_t chunk_index = iter->chunk_index;
-        if ((uint64_t)chunk_index << table->shift >= table->row_count) {
-            iter->table_index++;
-            iter->chunk_index = 0;
-            continue;
-        }
-        const uint32_t rows = mi_table_chunk_rows(table, chunk_index);
-        const bool is_last = (chunk_index << table->shift) + rows == table->row_count;
-        iter->table_index += is_last;
-        iter->chunk_index = is_last ? 0 : chunk_index + 1;
-        iter->base = store->chunks[table->chunk_ids[chunk_index]].base;
-        iter->entities = (const mica_entity *)(const void *)iter->base;
-        iter->offsets = table->offset_of;
-        iter->offset_count = table->offset_count;
-        iter->count = (int32_t)rows;
-        return true;
+    if (MICA_UNLIKELY(query->world->store.copied_count > 0)) {
+        return next_settled(iter);
     }
-    iter->count = 0;
-    iter->entities = NULL;
-    return false;
+    return next_chunk(iter, query);
 }
 
 void mi_world_apply_walk_commands(mica_world *world, const char *call) {
@@ -105,6 +120,7 @@ void mica_iter_end(mica_iter *iter) {
         return;
     }
     iter->open = false;
+    iter->schema_serial = 0;
     iter->count = 0;
     mica_query *query = iter->query;
     mica_world *world = query->world;
@@ -115,7 +131,7 @@ void mica_iter_end(mica_iter *iter) {
         }
         query->open_count--;
         world->front.walk_count--;
-        if (MICA_UNLIKELY(world->front.walk_count == 0 && world->signals.watches_writes)) {
+        if (MICA_UNLIKELY(world->front.walk_count == 0 && world->front.watches_writes)) {
             mi_world_walk_ended(world);
         }
     }
@@ -179,7 +195,7 @@ void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
         mi_walk_write_column(iter->walk, query->column_of[component]);
     } else if (MICA_LIKELY((query->access[component] & MI_ACCESS_MARKED) == 0)) {
         mi_column_mark(column, query->world->store.version);
-        if (MICA_UNLIKELY(query->world->signals.watches_writes)) {
+        if (MICA_UNLIKELY(query->world->front.watches_writes)) {
             tell_column(iter, component, column);
         }
     }

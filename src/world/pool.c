@@ -113,7 +113,7 @@ mica_pool_view mica_pool_write(mica_world *world, mica_component component) {
     for (uint32_t page = 0; page < page_count; page++) {
         mi_pool_mark(pool, page << pool->page_shift, world->store.version);
     }
-    if (MICA_UNLIKELY(world->signals.watches_writes)) {
+    if (MICA_UNLIKELY(world->front.watches_writes)) {
         tell_written(world, pool);
     }
     return view_of(pool);

@@ -194,8 +194,11 @@ static void add_column(mica_query *query, uint32_t number, const mi_type *type, 
     if (!reads && !writes) {
         return;
     }
+    const bool is_ready = pool == NULL && mi_term_is_required(term) && !mi_type_in_lanes(type);
     query->access[term->component] =
-        MI_ACCESS_READ | (writes ? MI_ACCESS_WRITE : 0) | (term->is_marked ? MI_ACCESS_MARKED : 0);
+        (uint8_t)(MI_ACCESS_READ | (writes ? MI_ACCESS_WRITE : 0) | (term->is_marked ? MI_ACCESS_MARKED : 0) |
+                  (is_ready ? MI_ACCESS_READ_READY : 0) |
+                  (is_ready && writes && !term->is_marked ? MI_ACCESS_WRITE_READY : 0));
     query->writes |= writes;
     query->column_of[term->component] = (uint8_t)query->column_count;
     mi_query_column *column = &query->columns[query->column_count++];

@@ -14,6 +14,8 @@
 #define MI_ACCESS_READ 1u
 #define MI_ACCESS_WRITE 2u
 #define MI_ACCESS_MARKED 4u // writing does not mark what is written
+#define MI_ACCESS_READ_READY MICA_HEAD_READ_READY
+#define MI_ACCESS_WRITE_READY MICA_HEAD_WRITE_READY
 #define MI_ANY_MAX 8
 #define MI_COLUMN_NONE UINT8_MAX
 

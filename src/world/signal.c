@@ -435,10 +435,10 @@ mi_observer *mi_observer_connect(mica_world *world, uint32_t kind, mica_componen
 
 static void note_writes(mica_world *world) {
     mi_signals *signals = &world->signals;
-    signals->watches_writes = false;
+    world->front.watches_writes = false;
     signals->written_column = NULL; // who has just come was not told
     for (uint32_t i = 0; i < signals->watches.count; i++) {
-        signals->watches_writes |= signals->watches.data[i] != NULL && signals->watches.data[i]->written.count > 0;
+        world->front.watches_writes |= signals->watches.data[i] != NULL && signals->watches.data[i]->written.count > 0;
     }
 }
 

@@ -97,10 +97,9 @@ typedef struct mi_cause {
 } mi_cause;
 
 typedef struct mi_signals {
-    bool is_wide;        // somebody waits for a query, or is told of all components
-    bool watches_writes; // somebody wants to know of values written through addresses
-    bool watches_all;    // somebody of the library's own is told of all components (by watch 0)
-    bool holds_made;     // nothing is told of the entity that is made next
+    bool is_wide;     // somebody waits for a query, or is told of all components
+    bool watches_all; // somebody of the library's own is told of all components (by watch 0)
+    bool holds_made;  // nothing is told of the entity that is made next
     bool is_reacting;
     bool has_rest; // when the operation ends, `recorded` is to be applied, or idle queries are to be dropped
     // The column of a chunk that was told of last as written, and when; NULL when no walk is open.

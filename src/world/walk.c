@@ -206,7 +206,7 @@ bool mi_walk_is_plain(const mica_query *query) {
     const mi_store *store = &query->world->store;
     return query->pool_term_count == 0 && query->toggles_active == 0 && !query->requires_nothing &&
            query->disabled != MI_DISABLED_ONLY && !mi_store_hides_any(store) && !mi_query_asks_changes(query) &&
-           !(query->world->signals.watches_writes && query->writes);
+           !(query->world->front.watches_writes && query->writes);
 }
 
 // Bytes that the copies of a window take, and the addresses that they are from; 0: there are none.
@@ -367,7 +367,7 @@ void mi_world_close_walks(mica_world *world) {
     for (uint32_t i = 0; i < world->queries.count; i++) {
         world->queries.data[i]->open_count = 0;
     }
-    if (MICA_UNLIKELY(world->signals.watches_writes)) {
+    if (MICA_UNLIKELY(world->front.watches_writes)) {
         mi_world_walk_ended(world);
     }
 }

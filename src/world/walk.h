@@ -116,9 +116,13 @@ static inline mica_iter mi_iter_closed(mica_query *query) {
     iter.row = 0;
     iter.entities = NULL;
     iter.open = false;
+    iter.schema_serial = 0;
+    iter.access = NULL;
+    iter.access_count = 0;
     iter.offset_count = 0;
     iter.offsets = NULL;
     iter.base = NULL;
+    iter.world = NULL;
     iter.query = query;
     iter.run = NULL;
     iter.walk = NULL;
@@ -131,6 +135,9 @@ static inline void mi_iter_open(mica_iter *iter) {
     mica_world *world = iter->query->world;
     iter->run = world->running;
     iter->open = true;
+    iter->access = iter->query->access;
+    iter->access_count = iter->query->access_count;
+    iter->world = &world->front;
     iter->epoch = world->walk_epoch;
     iter->query->open_count++;
     world->front.walk_count++;

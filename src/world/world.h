@@ -147,7 +147,7 @@ struct mica_world {
 // Says that values of one component of entities may be written through addresses from now on.
 static inline void mi_world_written(mica_world *world, mica_component component, const mica_entity *entities,
                                     uint32_t count) {
-    if (MICA_UNLIKELY(world->signals.watches_writes)) {
+    if (MICA_UNLIKELY(world->front.watches_writes)) {
         mi_tell_written(world, component, entities, count);
     }
 }
