@@ -19,12 +19,18 @@
 #define MICA_USED __attribute__((used))
 #define MICA_LIKELY(X) __builtin_expect(!!(X), 1)
 #define MICA_UNLIKELY(X) __builtin_expect(!!(X), 0)
+/// For what is true, where the compiler does not see it.
+#define MICA_ASSUME(X) ((X) ? (void)0 : __builtin_unreachable())
+/// A static function of a header that is rarely called: out of the way of those who include it.
+#define MICA_APART __attribute__((noinline, cold, unused)) static
 #else
 #define MICA_API
 #define MICA_UNUSED
 #define MICA_USED
 #define MICA_LIKELY(X) (X)
 #define MICA_UNLIKELY(X) (X)
+#define MICA_ASSUME(X) ((void)0)
+#define MICA_APART static inline
 #endif
 
 #ifdef __cplusplus

@@ -32,21 +32,37 @@ static inline mica_result mica_world_remove_typed(mica_world *world, mica_entity
     const mica_component component = mica_world_component(world, type);
     return component == 0 ? mica_last_result() : mica_entity_remove(world, entity, component);
 }
-static inline bool mica_world_has_typed(mica_world *world, mica_entity entity, mica_type *type) {
-    uint32_t known = 0;
-    return mica_world_knows(world, type, &known) ? mica_entity_has_known(world, entity, known)
-                                                 : mica_entity_has(world, entity, mica_world_register(world, type));
+MICA_APART bool mica_world_has_called(mica_world *world, mica_entity entity, mica_type *type) {
+    return mica_entity_has(world, entity, mica_world_component(world, type));
 }
-static inline const void *mica_world_get_called(mica_world *world, mica_entity entity, mica_type *type) {
+static inline bool mica_world_has_typed(mica_world *world, mica_entity entity, mica_type *type) {
+    if (MICA_LIKELY(world != NULL)) {
+        const struct mica_head *head = mica_head_of(world);
+        const uint64_t known = mica_type_known(type, head->key);
+        if (known < MICA_HEAD_POOL_BIT) {
+            return mica_entity_has_in_row(head, entity, known);
+        }
+        const struct mica_head_pool *pool = mica_head_pool_of(head, known);
+        if (MICA_LIKELY(pool != NULL)) {
+            return mica_entity_position(pool, entity) < MICA_HEAD_NOWHERE;
+        }
+    }
+    return mica_world_has_called(world, entity, type);
+}
+MICA_APART const void *mica_world_get_called(mica_world *world, mica_entity entity, mica_type *type) {
     const mica_component component = mica_world_component(world, type);
     return component == 0 ? NULL : mica_entity_get(world, entity, component);
 }
 static inline const void *mica_world_get_typed(mica_world *world, mica_entity entity, mica_type *type,
                                                size_t byte_size) {
-    uint32_t known = 0;
-    const void *value =
-        mica_world_knows(world, type, &known) ? mica_entity_peek(world, entity, known, byte_size) : NULL;
-    return MICA_LIKELY(value != NULL) ? value : mica_world_get_called(world, entity, type);
+    if (MICA_LIKELY(world != NULL)) {
+        const struct mica_head *head = mica_head_of(world);
+        const void *value = mica_entity_peek(head, entity, mica_type_known(type, head->peek_key), byte_size);
+        if (MICA_LIKELY(value != NULL)) {
+            return value;
+        }
+    }
+    return mica_world_get_called(world, entity, type);
 }
 static inline void *mica_world_get_write_typed(mica_world *world, mica_entity entity, mica_type *type) {
     const mica_component component = mica_world_component(world, type);

@@ -120,9 +120,13 @@ struct mica_front {
     bool watches_writes;                // somebody wants to know of values written through addresses
     const struct mi_callback *callback; // the innermost that runs, NULL: none
 };
+// What `mica_head.peek_key` is while descriptors shall not match.
+#define MICA_HEAD_NO_KEY 0x80000000u
+// Of a location or position that is none; so is everything above.
+#define MICA_HEAD_NOWHERE 0x80000000u
+// Where a table's offsets by component begin, in bytes from the table's address: `offset_count`, and a 0 behind them.
+#define MICA_HEAD_OFFSETS_AT 136
 struct mica_head_table {
-    const uint16_t *offset_of;
-    const uint16_t *last_byte_of;
     uint32_t offset_count;
 };
 struct mica_head_chunk {
@@ -138,12 +142,13 @@ struct mica_head_pool {
     uint32_t sparse_count;
     uint32_t page_shift;
     const uint8_t *const *pages;
+    const uint8_t *values; // all in one piece; NULL: look into `pages`
 };
 struct mica_head {
-    uint32_t schema_serial;
-    uint32_t copied_count; // columns that open walks hold copies of for writing: only the library knows where to look
-    uint64_t version;      // stamp of the next change
-    const struct mica_head_chunk *chunks;
+    uint64_t key;                         // the schema's serial number << 32
+    uint64_t peek_key;                    // the same, or `MICA_HEAD_NO_KEY` while the library alone knows where to look
+    uint64_t version;                     // stamp of the next change
+    const struct mica_head_chunk *chunks; // number 0 is where entities without a row are
     const struct mica_head_pool *const *pools;
     uint32_t pool_count;
     uint32_t pool_capacity;
@@ -155,21 +160,22 @@ static inline const struct mica_head *mica_head_of(const mica_world *world) {
 }
 /// \endcond
 
-/// \cond internal: whether a descriptor was last used with the world's schema, and then its id there, with
-/// `MICA_HEAD_POOL_BIT` if it lives in a pool, or `MICA_HEAD_LANES_BIT` if it lies in lanes.
-static inline bool mica_world_knows(const mica_world *world, const mica_type *type, uint32_t *known) {
+/// \cond internal: what a descriptor's cache says to a key: the id, with `MICA_HEAD_POOL_BIT` if the type lives in a
+/// pool, or `MICA_HEAD_LANES_BIT` if it lies in lanes; it has higher bits if the key does not match.
+static inline uint64_t mica_type_known(const mica_type *type, uint64_t key) {
 #if defined(__GNUC__)
-    if (MICA_LIKELY(world != NULL && type != NULL)) {
-        const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
-        *known = (uint32_t)cache;
-        return MICA_LIKELY((uint32_t)(cache >> 32) == mica_head_of(world)->schema_serial);
-    }
+    return MICA_LIKELY(type != NULL) ? __atomic_load_n(&type->cache, __ATOMIC_RELAXED) ^ key : UINT64_MAX;
 #else
-    (void)world;
     (void)type;
-    (void)known;
+    (void)key;
+    return UINT64_MAX;
 #endif
-    return false;
+}
+// Whether a descriptor was last used with the world's schema, and then what is known of it.
+static inline bool mica_world_knows(const mica_world *world, const mica_type *type, uint32_t *known) {
+    const uint64_t cached = MICA_LIKELY(world != NULL) ? mica_type_known(type, mica_head_of(world)->key) : UINT64_MAX;
+    *known = (uint32_t)cached;
+    return MICA_LIKELY(cached <= UINT32_MAX);
 }
 /// \endcond
 
@@ -285,18 +291,15 @@ MICA_API bool mica_entity_has_any(const mica_world *world, mica_entity entity, c
 /// `MICA_UNKNOWN`, `MICA_NO_VALUE` (a tag). O(1).
 MICA_API const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_component component);
 
-/// \cond internal: where the entity's row stands, chunk << MICA_HEAD_ROW_BITS | row; 0: not alive, or without a row.
-static inline uint32_t mica_entity_location(const struct mica_head *head, mica_entity entity) {
+/// \cond internal: where the entity's row stands, chunk << MICA_HEAD_ROW_BITS | row; from MICA_HEAD_NOWHERE on: it is
+/// not alive.
+static inline uint64_t mica_entity_location(const struct mica_head *head, mica_entity entity) {
     const uint32_t index = mica_entity_index(entity);
-    if (MICA_UNLIKELY(index >= head->slot_count)) {
-        return 0;
-    }
     // Another generation leaves a high bit; so does a free slot.
-    const uint64_t location = head->slots[index] ^ (uint64_t)mica_entity_generation(entity) << 32;
-    const uint64_t least = 1u << MICA_HEAD_ROW_BITS;
-    return MICA_LIKELY(location - least < 0x80000000u - least) ? (uint32_t)location : 0;
+    return MICA_LIKELY(index < head->slot_count) ? head->slots[index] ^ (uint64_t)mica_entity_generation(entity) << 32
+                                                 : UINT64_MAX;
 }
-// The position of an entity in a pool; from 0x80000000 on: it is not in it.
+// The position of an entity in a pool; from MICA_HEAD_NOWHERE on: it is not in it.
 static inline uint64_t mica_entity_position(const struct mica_head_pool *pool, mica_entity entity) {
     const uint32_t index = mica_entity_index(entity);
     const uint32_t page = index >> MICA_HEAD_SPARSE_SHIFT;
@@ -306,52 +309,53 @@ static inline uint64_t mica_entity_position(const struct mica_head_pool *pool, m
     return pool->sparse[page][index & ((1u << MICA_HEAD_SPARSE_SHIFT) - 1)] ^ (uint64_t)mica_entity_generation(entity)
                                                                                   << 32;
 }
-// The pool of a component; NULL: there is none yet.
-static inline const struct mica_head_pool *mica_head_pool_of(const struct mica_head *head, mica_component component) {
+// The pool of what is known of a descriptor; NULL: there is none yet, or the type does not live in a pool.
+static inline const struct mica_head_pool *mica_head_pool_of(const struct mica_head *head, uint64_t known) {
+    const uint64_t component = known - MICA_HEAD_POOL_BIT;
     return MICA_LIKELY(component < head->pool_count) ? head->pools[component] : NULL;
 }
-// `mica_entity_has` of what `mica_world_knows` says.
-static inline bool mica_entity_has_known(const mica_world *world, mica_entity entity, uint32_t known) {
-    const struct mica_head *head = mica_head_of(world);
-    if ((known & MICA_HEAD_POOL_BIT) != 0) {
-        const struct mica_head_pool *pool = mica_head_pool_of(head, (mica_component)known);
-        return pool != NULL && mica_entity_position(pool, entity) < 0x80000000u;
-    }
-    const uint32_t location = mica_entity_location(head, entity);
-    if (MICA_UNLIKELY(location == 0)) {
+static inline const uint16_t *mica_head_offsets_of(const struct mica_head_table *table) {
+    return (const uint16_t *)(const void *)((const uint8_t *)table + MICA_HEAD_OFFSETS_AT);
+}
+// Whether the entity has a component that lives in tables. No branch depends on the answer.
+static inline bool mica_entity_has_in_row(const struct mica_head *head, mica_entity entity, uint64_t component) {
+    const uint64_t location = mica_entity_location(head, entity);
+    if (MICA_UNLIKELY(location >= MICA_HEAD_NOWHERE)) {
         return false;
     }
     const struct mica_head_table *table = head->chunks[location >> MICA_HEAD_ROW_BITS].table;
-    const mica_component component = (mica_component)known;
-    return component < table->offset_count && table->offset_of[component] != 0;
+    const uint64_t place = component < table->offset_count ? component : table->offset_count;
+    return mica_head_offsets_of(table)[place] != 0;
 }
-// The value of `byte_size` bytes, of what `mica_world_knows` says, if the entity has it; NULL otherwise and in doubt.
-// What lies in lanes has no address: with its bit `known` is over all ids.
-static inline const void *mica_entity_peek(const mica_world *world, mica_entity entity, uint32_t known,
+// The value, of `byte_size` bytes, of what is known of a descriptor by `mica_head.peek_key`, if the entity has it; NULL
+// otherwise and in doubt. What lies in lanes has no address: with its bit `known` is over all ids.
+static inline const void *mica_entity_peek(const struct mica_head *head, mica_entity entity, uint64_t known,
                                            size_t byte_size) {
-    const struct mica_head *head = mica_head_of(world);
-    if (MICA_UNLIKELY(head->copied_count > 0)) {
-        return NULL;
-    }
-    if ((known & MICA_HEAD_POOL_BIT) != 0) {
-        const struct mica_head_pool *pool = mica_head_pool_of(head, (mica_component)known);
-        const uint64_t position = pool != NULL ? mica_entity_position(pool, entity) : UINT64_MAX;
-        if (MICA_UNLIKELY(position >= 0x80000000u)) {
+    const uint8_t *value = NULL;
+    if (known < MICA_HEAD_POOL_BIT) {
+        const uint64_t location = mica_entity_location(head, entity);
+        if (MICA_UNLIKELY(location >= MICA_HEAD_NOWHERE)) {
             return NULL;
         }
-        return pool->pages[position >> pool->page_shift] +
-               (size_t)(position & ((1u << pool->page_shift) - 1)) * byte_size;
+        const struct mica_head_chunk *chunk = &head->chunks[location >> MICA_HEAD_ROW_BITS];
+        const uint16_t *offsets = mica_head_offsets_of(chunk->table);
+        if (MICA_UNLIKELY(known >= chunk->table->offset_count || offsets[known] == 0)) {
+            return NULL;
+        }
+        value = chunk->base + (size_t)offsets[known] * MICA_HEAD_COLUMN_ALIGN +
+                (size_t)(location & ((1u << MICA_HEAD_ROW_BITS) - 1)) * byte_size;
+    } else {
+        const struct mica_head_pool *pool = mica_head_pool_of(head, known);
+        const uint64_t position = MICA_LIKELY(pool != NULL) ? mica_entity_position(pool, entity) : UINT64_MAX;
+        if (MICA_UNLIKELY(position >= MICA_HEAD_NOWHERE)) {
+            return NULL;
+        }
+        value = MICA_LIKELY(pool->values != NULL) ? pool->values + (size_t)position * byte_size
+                                                  : pool->pages[position >> pool->page_shift] +
+                                                        (size_t)(position & ((1u << pool->page_shift) - 1)) * byte_size;
     }
-    const uint32_t location = mica_entity_location(head, entity);
-    if (MICA_UNLIKELY(location == 0)) {
-        return NULL;
-    }
-    const struct mica_head_chunk *chunk = &head->chunks[location >> MICA_HEAD_ROW_BITS];
-    if (MICA_UNLIKELY(known >= chunk->table->offset_count || chunk->table->offset_of[known] == 0)) {
-        return NULL;
-    }
-    return chunk->base + (size_t)chunk->table->offset_of[known] * MICA_HEAD_COLUMN_ALIGN +
-           (size_t)(location & ((1u << MICA_HEAD_ROW_BITS) - 1)) * byte_size;
+    MICA_ASSUME(value != NULL);
+    return value;
 }
 /// \endcond
 

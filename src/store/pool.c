@@ -185,6 +185,7 @@ static bool resize_piece(mi_pool *pool, mi_heap *heap, const mica_allocator *val
     for (uint32_t i = 0; i < page_count; i++) {
         pool->pages[i] = to + ((size_t)i << pool->page_shift) * pool->size;
     }
+    pool->values = to;
     pool->value_capacity = capacity;
     note_room(pool);
     return true;
@@ -594,6 +595,9 @@ static const char *validate_room(const mi_pool *pool) {
         return "pool: only stable pools have bits of who is live";
     }
     const uint32_t page_count = pages_for(pool, pool->value_capacity);
+    if (pool->values != (is_paged(pool) || page_count == 0 ? NULL : pool->pages[0])) {
+        return "pool: packed values are not where they are said to be";
+    }
     if (page_count > pool->page_capacity) {
         return "pool: more pages than the lists have room for";
     }

@@ -34,8 +34,9 @@ typedef struct mi_pool {
     uint32_t sparse_count; // pages that `sparse` has places for
     uint32_t page_shift;
     uint8_t **pages;
-    uint32_t size;  // bytes of a value; 0: a tag
-    bool is_simple; // elements are bytes that bring nothing along, cannot be disabled and leave no tombstones
+    uint8_t *values; // of a packed pool; NULL: paged, a tag, or no room for a value yet
+    uint32_t size;   // bytes of a value; 0: a tag
+    bool is_simple;  // elements are bytes that bring nothing along, cannot be disabled and leave no tombstones
     mica_entity *entities;
     uint32_t count;          // positions in use, tombstones included
     uint32_t dead_count;     // tombstones
@@ -159,6 +160,9 @@ static inline bool mi_pool_has(const mi_pool *pool, mica_entity entity) {
 
 // The value at a position, which may be one that is opened. The pool has data.
 static inline void *mi_pool_value(const mi_pool *pool, uint32_t position) {
+    if (pool->values != NULL) {
+        return pool->values + (size_t)position * pool->size;
+    }
     const uint32_t row = position & ((1u << pool->page_shift) - 1);
     return pool->pages[position >> pool->page_shift] + (size_t)row * pool->size;
 }

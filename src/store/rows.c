@@ -34,12 +34,12 @@ static uint32_t chunk_id_take(mi_store *store) {
     }
     if (store->chunk_count > 0) {
         memcpy(chunks, store->chunks, store->chunk_count * sizeof(mi_chunk));
+        mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
+                        _Alignof(mi_chunk));
     } else {
-        chunks[0] = (mi_chunk){0};
+        chunks[0] = store->no_chunk;
         store->chunk_count = 1;
     }
-    mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
-                    _Alignof(mi_chunk));
     store->chunks = chunks;
     store->chunk_capacity = capacity;
     return store->chunk_count++;
@@ -358,8 +358,10 @@ void mi_chunks_release_spare(mi_store *store, mi_table *table) {
 }
 
 void mi_chunks_free(mi_store *store) {
-    mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
-                    _Alignof(mi_chunk));
+    if (store->chunk_capacity > 0) {
+        mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
+                        _Alignof(mi_chunk));
+    }
     store->chunks = NULL;
     store->chunk_count = 0;
     store->chunk_capacity = 0;

@@ -10,37 +10,35 @@
 #include "store/pools.h"
 #include "store/visibility.h"
 
-#include <mica/world.h>
-
 #include <string.h>
 
 // Inline functions of the public headers look up values by themselves: what they see of a world, a chunk and a table
 // has to be what is there.
-_Static_assert(offsetof(mi_store, schema_serial) == offsetof(struct mica_head, schema_serial), "head: serial");
-_Static_assert(offsetof(mi_store, copied_count) == offsetof(struct mica_head, copied_count), "head: copies");
-_Static_assert(offsetof(mi_store, version) == offsetof(struct mica_head, version), "head: version");
-_Static_assert(offsetof(mi_store, chunks) == offsetof(struct mica_head, chunks), "head: chunks");
-_Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, data) == offsetof(struct mica_head, slots),
-               "head: slots");
-_Static_assert(offsetof(mi_store, slots) + offsetof(mi_slots, bound) == offsetof(struct mica_head, slot_count),
-               "head: slot count");
-_Static_assert(offsetof(mi_chunk, base) == offsetof(struct mica_head_chunk, base), "head: chunk's base");
-_Static_assert(offsetof(mi_chunk, of) == offsetof(struct mica_head_chunk, table), "head: chunk's table");
+#define MI_SAME_PLACE(TYPE, MEMBER, HEAD, HEAD_MEMBER) \
+    _Static_assert(offsetof(TYPE, MEMBER) == offsetof(struct HEAD, HEAD_MEMBER), #HEAD ": " #HEAD_MEMBER)
+MI_SAME_PLACE(mi_store, key, mica_head, key);
+MI_SAME_PLACE(mi_store, peek_key, mica_head, peek_key);
+MI_SAME_PLACE(mi_store, version, mica_head, version);
+MI_SAME_PLACE(mi_store, chunks, mica_head, chunks);
+MI_SAME_PLACE(mi_store, pools.data, mica_head, pools);
+MI_SAME_PLACE(mi_store, pools.count, mica_head, pool_count);
+MI_SAME_PLACE(mi_store, slots.data, mica_head, slots);
+MI_SAME_PLACE(mi_store, slots.bound, mica_head, slot_count);
+MI_SAME_PLACE(mi_chunk, base, mica_head_chunk, base);
+MI_SAME_PLACE(mi_chunk, of, mica_head_chunk, table);
+MI_SAME_PLACE(mi_column_head, version, mica_head_column, version);
+MI_SAME_PLACE(mi_table, offset_count, mica_head_table, offset_count);
+MI_SAME_PLACE(mi_pool, sparse, mica_head_pool, sparse);
+MI_SAME_PLACE(mi_pool, sparse_count, mica_head_pool, sparse_count);
+MI_SAME_PLACE(mi_pool, page_shift, mica_head_pool, page_shift);
+MI_SAME_PLACE(mi_pool, pages, mica_head_pool, pages);
+MI_SAME_PLACE(mi_pool, values, mica_head_pool, values);
 _Static_assert(sizeof(mi_chunk) == sizeof(struct mica_head_chunk), "head: chunks");
-_Static_assert(offsetof(mi_column_head, version) == offsetof(struct mica_head_column, version) &&
-                   sizeof(mi_column_head) == sizeof(struct mica_head_column),
-               "head: columns");
-_Static_assert(offsetof(mi_table, offset_of) == offsetof(struct mica_head_table, offset_of), "head: offsets");
-_Static_assert(offsetof(mi_table, offset_count) == offsetof(struct mica_head_table, offset_count),
-               "head: offset count");
-_Static_assert(offsetof(mi_store, pools.data) == offsetof(struct mica_head, pools), "head: pools");
-_Static_assert(offsetof(mi_store, pools.count) == offsetof(struct mica_head, pool_count), "head: pool count");
-_Static_assert(offsetof(mi_pool, sparse) == offsetof(struct mica_head_pool, sparse), "head: sparse");
-_Static_assert(offsetof(mi_pool, sparse_count) == offsetof(struct mica_head_pool, sparse_count), "head: sparse count");
-_Static_assert(offsetof(mi_pool, page_shift) == offsetof(struct mica_head_pool, page_shift), "head: page shift");
-_Static_assert(offsetof(mi_pool, pages) == offsetof(struct mica_head_pool, pages), "head: pages");
+_Static_assert(sizeof(mi_column_head) == sizeof(struct mica_head_column), "head: columns");
+_Static_assert(offsetof(mi_table, offset_of) == MICA_HEAD_OFFSETS_AT, "head: offsets");
 _Static_assert(MI_SPARSE_SHIFT == MICA_HEAD_SPARSE_SHIFT, "head: positions");
 _Static_assert(MI_ROW_BITS == MICA_HEAD_ROW_BITS && MI_COLUMN_ALIGN == MICA_HEAD_COLUMN_ALIGN, "head: locations");
+_Static_assert(MI_SLOT_FREE == MICA_HEAD_NOWHERE, "head: nowhere");
 
 typedef struct table_key {
     const mi_store *store;
@@ -69,9 +67,13 @@ static void values_release(void *user, void *memory, size_t byte_size, size_t al
 }
 
 bool mi_store_init(mi_store *store, mi_heap *heap, mica_schema *schema) {
-    *store = (mi_store){.heap = heap, .schema = schema, .schema_serial = mi_schema_serial(schema), .version = 1};
+    *store = (mi_store){.heap = heap, .schema = schema, .version = 1};
+    store->key = (uint64_t)mi_schema_serial(schema) << 32;
+    store->peek_key = store->key;
     store->values = (mica_allocator){.allocate = values_allocate, .release = values_release, .user = heap};
-    return mi_store_table(store, NULL, 0) != NULL;
+    store->no_chunk.of.table = mi_store_table(store, NULL, 0);
+    store->chunks = &store->no_chunk;
+    return store->no_chunk.of.table != NULL;
 }
 
 void mi_store_free(mi_store *store) {

@@ -14,6 +14,8 @@
 #include "store/table.h"
 #include "store/value.h"
 
+#include <mica/world.h>
+
 typedef struct mi_chunk {
     uint8_t *base; // NULL: the id is free
     union {
@@ -24,13 +26,15 @@ typedef struct mi_chunk {
 
 typedef struct mi_store {
     // The members of struct mica_head, in its order.
-    uint32_t schema_serial;
-    uint32_t copied_count;     // columns that open walks hold copies of for writing
+    uint64_t key;              // the schema's serial number << 32
+    uint64_t peek_key;         // the same, MICA_HEAD_NO_KEY while copied_count is not 0
     uint64_t version;          // stamp of the next change
-    mi_chunk *chunks;          // by chunk id; 0 is never used
+    mi_chunk *chunks;          // by chunk id; 0 has no memory and is of the root table
     MI_ARRAY(mi_pool *) pools; // by component id; NULL: none
     mi_slots slots;
     // The rest is seen by the library alone.
+    uint32_t copied_count; // columns that open walks hold copies of for writing: see mi_store_count_copied
+    mi_chunk no_chunk;     // number 0, while there are no others
     mi_heap *heap;
     mica_schema *schema;
     mica_allocator values; // for hooks: the heap, counted under "values"
@@ -147,11 +151,17 @@ static inline const void *mi_store_follow(const mi_store *store, const void *val
     return MICA_UNLIKELY(is_outgrown) ? mi_store_follow_outgrown(store, value) : value;
 }
 
+// Counts columns that open walks begin or cease to hold copies of.
+static inline void mi_store_count_copied(mi_store *store, bool is_held) {
+    store->copied_count += is_held ? 1u : UINT32_MAX;
+    store->peek_key = store->copied_count == 0 ? store->key : MICA_HEAD_NO_KEY;
+}
+
 static inline uint8_t *mi_store_base(const mi_store *store, uint32_t location) {
     return store->chunks[location >> MI_ROW_BITS].base;
 }
 static inline mi_table *mi_store_table_at(const mi_store *store, uint32_t location) {
-    return location == 0 ? mi_store_root(store) : store->chunks[location >> MI_ROW_BITS].of.table;
+    return store->chunks[location >> MI_ROW_BITS].of.table;
 }
 static inline uint32_t mi_row_of(uint32_t location) {
     return location & (MI_ROW_MAX - 1);

@@ -136,13 +136,12 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     }
     const uint32_t offset_count = count == 0 ? 0 : (uint32_t)components[count - 1] + 1;
     const uint32_t bit_words = mi_bit_words(offset_count);
-    const size_t columns_at = align_up(sizeof(mi_table), _Alignof(mi_column));
-    const size_t bits_at = align_up(columns_at + column_count * sizeof(mi_column), sizeof(uint64_t));
-    const size_t offsets_at = bits_at + bit_words * sizeof(uint64_t);
-    const size_t last_bytes_at = offsets_at + offset_count * sizeof(uint16_t);
+    const size_t last_bytes_at = offsetof(mi_table, offset_of) + (offset_count + 1) * sizeof(uint16_t);
     const size_t components_at = last_bytes_at + offset_count * sizeof(uint16_t);
     const size_t names_at = components_at + count * sizeof(mica_component);
-    const size_t size = names_at + count * sizeof(mica_component);
+    const size_t columns_at = align_up(names_at + count * sizeof(mica_component), _Alignof(mi_column));
+    const size_t bits_at = columns_at + column_count * sizeof(mi_column);
+    const size_t size = align_up(bits_at + bit_words * sizeof(uint64_t), _Alignof(mi_table));
 
     uint8_t *memory = mi_heap_allocate_zeroed(heap, MICA_MEMORY_TABLES, size, _Alignof(max_align_t));
     if (memory == NULL) {
@@ -152,7 +151,6 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     mi_table *table = (mi_table *)(void *)memory;
     table->columns = (mi_column *)(void *)(memory + columns_at);
     table->bits = (uint64_t *)(void *)(memory + bits_at);
-    table->offset_of = (uint16_t *)(void *)(memory + offsets_at);
     table->last_byte_of = (uint16_t *)(void *)(memory + last_bytes_at);
     table->components = (mica_component *)(void *)(memory + components_at);
     table->by_name = (mica_component *)(void *)(memory + names_at);

@@ -44,9 +44,7 @@ typedef struct mi_edge {
 } mi_edge;
 
 typedef struct mi_table {
-    uint16_t *offset_of;    // by component id, in units of MI_COLUMN_ALIGN; 0: not here
-    uint16_t *last_byte_of; // by component id: the size of a value less one, where offset_of names a column
-    uint32_t offset_count;  // ids from here on are not here
+    uint32_t offset_count; // ids from here on are not here
     uint32_t id;
     uint32_t row_count;
     uint8_t shift;      // rows a chunk: 1 << shift
@@ -76,6 +74,10 @@ typedef struct mi_table {
     uint32_t edge_capacity;
     uint32_t edge_count;
     size_t allocation_size; // of this struct with its arrays
+    uint16_t *last_byte_of; // by component id: the size of a value less one, where offset_of names a column
+    // By component id, in units of MI_COLUMN_ALIGN; 0: not here. One more than offset_count, which is 0. It stands here
+    // so that a look-up needs no load to find it.
+    uint16_t offset_of[];
 } mi_table;
 
 // A full chunk has at most this many bytes: what fits 16 times into a region's block, near 128 KiB.

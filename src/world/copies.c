@@ -151,7 +151,7 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
     if (column->is_copy && !column->is_taken) {
         memcpy(column->taken, column->copy, (size_t)walk->count * about->type->info.size);
         column->is_taken = true;
-        walk->query->world->store.copied_count++;
+        mi_store_count_copied(&walk->query->world->store, true);
     }
 }
 
@@ -207,7 +207,7 @@ void mi_walk_settle(mi_walk *walk, bool ends) {
         settle_rows(walk, i, 0, walk->count);
         if (ends) {
             column->is_taken = false;
-            walk->query->world->store.copied_count--;
+            mi_store_count_copied(&walk->query->world->store, false);
         }
     }
 }
