@@ -210,13 +210,13 @@ static void without_a_buffer_everything_is_refused(void **state) {
 static void applying_is_refused_while_structure_is_locked_and_recording_is_not(void **state) {
     const fixture *f = *state;
     const mica_entity entity = mica_spawn(f->world, mica_value_of(Position, {1, 2}));
-    f->world->running_locks = true; // as if a system that declared its access ran
+    f->world->front.running_locks = true; // as if a system that declared its access ran
     f->world->running_system = "mover";
     assert_int_equal(mica_destroy(f->commands, entity), MICA_OK);
     assert_int_equal(mica_commands_apply(f->commands), MICA_LOCKED);
     assert_int_equal(mica_commands_count(f->commands), 1);
     assert_true(mica_alive(f->world, entity));
-    f->world->running_locks = false;
+    f->world->front.running_locks = false;
     apply(f);
     assert_false(mica_alive(f->world, entity));
 }
