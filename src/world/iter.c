@@ -78,7 +78,7 @@ static inline bool next_chunk(mica_iter *iter, const mica_query *query) {
         iter->entities = (const mica_entity *)(const void *)iter->base;
         iter->offsets = table->offset_of;
         iter->offset_count = table->offset_count;
-        iter->schema_serial = store->schema_serial;
+        iter->schema_serial = (uint32_t)(store->key >> 32);
         iter->count = (int32_t)(is_last ? rest : capacity);
         return true;
     }
