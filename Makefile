@@ -2,7 +2,7 @@
 
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: release demo test bench curves lint format clean help
+.PHONY: release demo test bench bench-o2 counts counts-check curves lint format clean help
 
 release: ## the libraries, the program and the examples, in build/release/ (the default)
 	@scripts/bootstrap.sh build
@@ -21,6 +21,24 @@ test: ## all tests, under AddressSanitizer and UndefinedBehaviorSanitizer
 bench: release ## all benchmarks, each beside its hand-written C
 	@build/release/mica bench
 
+bench-o2: ## the same with everything compiled at -O2 for any x86-64
+	@scripts/bootstrap.sh build
+	@scripts/configure.sh o2
+	@cmake --build --preset o2 -j $(JOBS)
+	@build/o2/mica bench
+
+counts: ## count the instructions and cache misses of all benchmarks into docs/counts.md
+	@scripts/bootstrap.sh build count
+	@scripts/configure.sh counted
+	@cmake --build --preset counted -j $(JOBS)
+	@bench/counts.py build/counted/mica docs/counts.md
+
+counts-check: ## count them and compare with docs/counts.md
+	@scripts/bootstrap.sh build count
+	@scripts/configure.sh counted
+	@cmake --build --preset counted -j $(JOBS)
+	@bench/counts.py --check build/counted/mica docs/counts.md
+
 curves: release ## measure and draw docs/images/table_or_pool.svg
 	@build/release/mica bench curve/ --json build/curves.json
 	@bench/curves.py build/curves.json docs/images/table_or_pool.svg
@@ -37,4 +55,4 @@ clean: ## remove everything that was built
 	@rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1: /p' Makefile
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1: /p' Makefile

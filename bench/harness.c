@@ -23,7 +23,8 @@ bench_session bench_session_make(bool quick) {
     return (bench_session){
         .clock = bench_clock,
         .calibrate = bench_calibrate,
-        .budget_nanoseconds = quick ? 500000000 : 3000000000,
+        .budget_nanoseconds = quick ? 500000000 : 2000000000,
+        .spare_nanoseconds = 120000000000,
         .kept_wanted = quick ? 5 : 31,
         .kept_least = quick ? 3 : 9,
     };
@@ -77,6 +78,32 @@ bench_result bench_summarise(const bench_sample *samples, int32_t count, bool ha
         result.spread /= result.mica;
     }
     return result;
+}
+
+bench_row bench_row_resized(const bench_row *row, int64_t n) {
+    bench_row resized = *row;
+    resized.n = n;
+    if (row->n > 0 && row->operations > 1) {
+        resized.operations = row->operations * n / row->n;
+    }
+    return resized;
+}
+
+bool bench_row_is(const bench_row *row, const char *name, const char *variant) {
+    return strcmp(row->name, name) == 0 && strcmp(row->variant, variant) == 0;
+}
+
+bool bench_variant_is_first(const bench_row *rows, int32_t index) {
+    for (int32_t i = 0; i < index; i++) {
+        if (bench_row_is(&rows[i], rows[index].name, rows[index].variant)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool bench_row_is_apart(const bench_row *row) {
+    return bench_pattern_selects("curve/", row->name);
 }
 
 bool bench_pattern_selects(const char *pattern, const char *name) {
@@ -153,10 +180,22 @@ static bool sides_agree(const row_pair *pair) {
     return pair->row->limit == NULL || pair->row->limit->check(pair->limit) == checksum;
 }
 
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+// Whether a row that has taken so long has taken long enough.
+static bool is_spent(const bench_session *session, int64_t elapsed, int32_t kept) {
+    const int64_t budget = session->budget_nanoseconds;
+    const int64_t beyond = kept < session->kept_least ? smaller(4 * budget, session->spare_nanoseconds) : 0;
+    return elapsed >= budget + beyond;
+}
+
 static bench_result measure_pair(bench_session *session, row_pair *pair) {
     bench_sample samples[SAMPLES_MOST];
     const bool has_limit = pair->row->limit != NULL;
     const int64_t start = session->clock();
+    int64_t elapsed = 0;
     bench_result result = {.status = BENCH_CHECK_FAILED};
     warm_up(session, pair);
     if (!sides_agree(pair)) {
@@ -165,12 +204,12 @@ static bench_result measure_pair(bench_session *session, row_pair *pair) {
     for (int32_t count = 0; count < SAMPLES_MOST;) {
         samples[count++] = sample_take(session, pair);
         result = bench_summarise(samples, count, has_limit, session->best_calibration);
-        const int64_t elapsed = session->clock() - start;
-        const int64_t budget = session->budget_nanoseconds * (result.kept < session->kept_least ? 5 : 1);
-        if (result.kept >= session->kept_wanted || elapsed >= budget) {
+        elapsed = session->clock() - start;
+        if (result.kept >= session->kept_wanted || is_spent(session, elapsed, result.kept)) {
             break;
         }
     }
+    session->spare_nanoseconds -= larger(elapsed - session->budget_nanoseconds, 0);
     if (!sides_agree(pair)) {
         result.status = BENCH_CHECK_FAILED;
     }

@@ -63,6 +63,7 @@ typedef struct bench_session {
     int64_t (*clock)(void);
     int64_t (*calibrate)(void);
     int64_t budget_nanoseconds; ///< For one row; five times that while fewer than `kept_least` samples are kept.
+    int64_t spare_nanoseconds;  ///< What all rows together may still take beyond their budgets.
     int32_t kept_wanted;        ///< A row ends with that many samples kept, within its budget or not.
     int32_t kept_least;
     int64_t best_calibration; ///< Of all rows so far; 0 at first.
@@ -83,6 +84,19 @@ bench_result bench_summarise(const bench_sample *samples, int32_t count, bool ha
 /// The value below which that part (0 to 1) of the values lies, interpolated between neighbours. Sorts the values, of
 /// which there must be at least one.
 double bench_quantile(double *values, int32_t count, double part);
+
+/// The same row at another size, with as many operations more or fewer; a row of one operation keeps that.
+bench_row bench_row_resized(const bench_row *row, int64_t n);
+
+/// Whether a row has that name and variant.
+bool bench_row_is(const bench_row *row, const char *name, const char *variant);
+
+/// Whether none of the rows before the one at that index is the same variant of the same name.
+bool bench_variant_is_first(const bench_row *rows, int32_t index);
+
+/// Whether a row is measured only when it is named: one that draws a picture of the guide, and says nothing about Mica
+/// that others do not.
+bool bench_row_is_apart(const bench_row *row);
 
 /// Whether a pattern of the command line selects a row of that name: the name itself, or a prefix that ends in '/'.
 bool bench_pattern_selects(const char *pattern, const char *name);

@@ -10,17 +10,89 @@
 
 #include "machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #if defined(__linux__)
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 #endif
 
 enum { CALIBRATION_STEPS = 400000 };
 
 static const size_t huge_page_byte_size = (size_t)2 << 20;
+
+#if defined(__linux__)
+// The first line of a file, without its end. Returns false if there is none.
+static bool read_line(const char *path, char *text, int byte_size) {
+    FILE *file = fopen(path, "r");
+    const bool found = file != NULL && fgets(text, byte_size, file) != NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    if (found) {
+        text[strcspn(text, "\n")] = '\0';
+    }
+    return found;
+}
+
+// Fills in the text behind "model name : " of the first processor.
+static void read_processor(bench_machine *machine) {
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *value = strstr(line, ": ");
+        if (strncmp(line, "model name", strlen("model name")) == 0 && value != NULL) {
+            snprintf(machine->processor, sizeof machine->processor, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+            break;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+// Fills in the caches that hold data.
+static void read_caches(bench_machine *machine) {
+    char path[80];
+    char level[16];
+    char type[24];
+    char size[16];
+    for (int32_t i = 0; machine->cache_count < 4; i++) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", (int)i);
+        if (!read_line(path, level, sizeof level)) {
+            return;
+        }
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", (int)i);
+        const bool has_type = read_line(path, type, sizeof type);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", (int)i);
+        if (has_type && strcmp(type, "Instruction") != 0 && read_line(path, size, sizeof size)) {
+            snprintf(machine->caches[machine->cache_count++], sizeof machine->caches[0], "%s%s %s", level,
+                     strcmp(type, "Data") == 0 ? " data" : "", size);
+        }
+    }
+}
+
+bench_machine bench_machine_read(void) {
+    bench_machine machine = {.processor = "unknown", .system = "unknown"};
+    struct utsname system;
+    if (uname(&system) == 0) {
+        snprintf(machine.system, sizeof machine.system, "%.32s %.48s", system.sysname, system.release);
+    }
+    machine.processor_count = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    read_processor(&machine);
+    read_caches(&machine);
+    return machine;
+}
+#else
+bench_machine bench_machine_read(void) {
+    return (bench_machine){.processor = "unknown", .system = "unknown"};
+}
+#endif
 
 int64_t bench_clock(void) {
     struct timespec now;

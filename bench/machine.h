@@ -8,6 +8,18 @@
 
 typedef enum bench_page_size { BENCH_PAGES_4_KIB, BENCH_PAGES_2_MIB } bench_page_size;
 
+/// What a machine says of itself; "unknown" and 0 where it does not.
+typedef struct bench_machine {
+    char processor[64];
+    char system[96];
+    int32_t processor_count;
+    int32_t cache_count;
+    char caches[4][64]; ///< "1 data 32 KiB", of one processor.
+} bench_machine;
+
+/// Asks the system.
+bench_machine bench_machine_read(void);
+
 /// Nanoseconds of processor time that the calling thread has used: what other processes take in between is not counted.
 int64_t bench_clock(void);
 

@@ -9,24 +9,32 @@ typedef struct bench_family {
     int32_t count;
 } bench_family;
 
-extern const bench_family bench_create;
-extern const bench_family bench_destroy;
-extern const bench_family bench_destroy_pools;
-extern const bench_family bench_clear;
-extern const bench_family bench_change;
-extern const bench_family bench_changed;
-extern const bench_family bench_observer;
-extern const bench_family bench_commands;
-extern const bench_family bench_event;
-extern const bench_family bench_get;
-extern const bench_family bench_index;
-extern const bench_family bench_walk;
-extern const bench_family bench_walk_mixes;
-extern const bench_family bench_fragmented;
-extern const bench_family bench_walk_pools;
-extern const bench_family bench_tree;
-extern const bench_family bench_memory;
-extern const bench_family bench_curve;
+// Every family of benchmarks is entered here once, in the order in which they run; `bench_NAME` is the family.
+// clang-format off
+#define BENCH_FAMILIES(DO) \
+    DO(create) \
+    DO(destroy) \
+    DO(destroy_pools) \
+    DO(clear) \
+    DO(change) \
+    DO(changed) \
+    DO(observer) \
+    DO(commands) \
+    DO(event) \
+    DO(get) \
+    DO(index) \
+    DO(walk) \
+    DO(walk_mixes) \
+    DO(fragmented) \
+    DO(walk_pools) \
+    DO(tree) \
+    DO(memory) \
+    DO(curve)
+// clang-format on
+
+#define BENCH_FAMILY_DECLARE(NAME) extern const bench_family bench_##NAME;
+BENCH_FAMILIES(BENCH_FAMILY_DECLARE)
+#undef BENCH_FAMILY_DECLARE
 
 /// All families, in the order in which they run.
 extern const bench_family *const bench_families[];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs and that are missing.
-# Usage: bootstrap.sh PURPOSE...   with the purposes build, test, lint
+# Usage: bootstrap.sh PURPOSE...   with the purposes build, test, lint, count
 set -euo pipefail
 
 packages=() reasons=()
@@ -49,8 +49,12 @@ for purpose in "$@"; do
         need clang-format "the format of the sources" have clang-format
         need cppcheck "static analysis" have cppcheck
         ;;
+    count)
+        need python3 "runs the counting and writes its table" have python3
+        need valgrind "counts instructions and cache misses" have valgrind
+        ;;
     *)
-        echo "bootstrap.sh: unknown purpose '$purpose'; expected build, test or lint" >&2
+        echo "bootstrap.sh: unknown purpose '$purpose'; expected build, test, lint or count" >&2
         exit 2
         ;;
     esac

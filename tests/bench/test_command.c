@@ -32,6 +32,7 @@ static bench_session fake_session(bool quick) {
         .clock = fake_clock,
         .calibrate = fake_calibrate,
         .budget_nanoseconds = 1000000000,
+        .spare_nanoseconds = 4000000000,
         .kept_wanted = quick ? 2 : 4,
         .kept_least = 2,
     };
@@ -64,10 +65,36 @@ static void tear_down(void *state) {
 static const bench_side right = {.set_up = set_up, .run = run, .check = check, .tear_down = tear_down};
 static const bench_side wrong = {.set_up = set_up, .run = run, .check = check_other, .tear_down = tear_down};
 
+static int64_t size_last; // at which a state was made
+static int32_t prepare_count;
+
+static void *set_up_sized(int64_t n) {
+    size_last = n;
+    return set_up(n);
+}
+
+static void prepare(void *state) {
+    (void)state;
+    prepare_count++;
+}
+
+static uint64_t weigh(void *state) {
+    (void)state;
+    return 640;
+}
+
+static const bench_side sized = {
+    .set_up = set_up_sized, .prepare = prepare, .run = run, .check = check, .tear_down = tear_down};
+static const bench_side weighed = {.set_up = set_up, .tear_down = tear_down, .weigh = weigh};
+
 static const bench_row good_rows[] = {
     {"walk/2", "main", 100, "ns/entity", 100, &right, &right},
     {"walk/2/lanes", "main", 100, "ns/entity", 100, &right, &right},
     {"clear", "tables", 1000, "ns/entity", 1000, &right, NULL},
+    {"get", "main", 1000, "ns/entity", 2000, &sized, &right},
+    {"get", "main", 50000, "ns/entity", 100000, &sized, &right},
+    {"memory", "main", 10, "bytes/entity", 10, &weighed, NULL},
+    {"curve/get", "main", 100, "ns/entity", 100, &right, &right},
 };
 
 static const bench_row bad_rows[] = {
@@ -76,7 +103,7 @@ static const bench_row bad_rows[] = {
     {"broken/none", "main", 10, "ns/entity", 10, &right, &right},
 };
 
-static const bench_family good = {good_rows, 3};
+static const bench_family good = {good_rows, sizeof good_rows / sizeof good_rows[0]};
 static const bench_family bad = {bad_rows, 3};
 
 // What a command line printed, and how it ended.
@@ -143,7 +170,91 @@ static void a_row_is_printed_with_its_figures_aligned_under_the_headings(void **
     assert_int_equal(result.exit_code, 0);
     const char *expected = "row     variant          n  unit            mica      limit    ratio   spread  dropped\n"
                            "walk/2  main           100  ns/entity  20000.000  20000.000     1.00     0.00        0\n";
-    assert_string_equal(result.out, expected);
+    const char *table = strstr(result.out, "\n\n");
+    assert_non_null(table);
+    assert_string_equal(table + 2, expected);
+}
+
+static void above_the_table_stands_what_was_measured_with(void **context) {
+    (void)context;
+    const outcome result = RUN("clear");
+    assert_memory_equal(result.out, "machine: ", 9);
+    assert_non_null(strstr(result.out, "\nlibrary: "));
+    assert_non_null(strstr(result.out, "\nbenchmarks: "));
+    const outcome alone = RUN("--about");
+    assert_int_equal(alone.exit_code, 0);
+    assert_memory_equal(alone.out, result.out, strlen(alone.out));
+    assert_null(strstr(alone.out, "clear"));
+}
+
+static void rows_apart_are_selected_by_name_alone(void **context) {
+    (void)context;
+    assert_null(strstr(RUN("--list").out, "curve/get"));
+    assert_non_null(strstr(RUN("--list", "curve/").out, "curve/get"));
+}
+
+static void sizes_take_the_place_of_the_rows_own_once_a_variant(void **context) {
+    (void)context;
+    const outcome result = RUN("--sizes", "200,4000", "--list", "get");
+    assert_int_equal(result.exit_code, 0);
+    assert_string_equal(result.out, "get  main           200  ns/entity\n"
+                                    "get  main          4000  ns/entity\n");
+    assert_int_equal(RUN("--sizes", "4000", "--quick", "get").exit_code, 0);
+    assert_int_equal(size_last, 4000);
+}
+
+static void sizes_that_are_none_are_wrong_usage(void **context) {
+    (void)context;
+    const char *const texts[] = {
+        "", "0", "-1", "1,", ",1", "1,,2", "x", "1x", "1000000000000", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const outcome result = RUN("--sizes", texts[i], "--list", "get");
+        assert_int_equal(result.exit_code, 2);
+        assert_non_null(strstr(result.err, texts[i]));
+    }
+    assert_int_equal(RUN("--sizes").exit_code, 2);
+}
+
+static void countable_lists_each_variant_once_at_the_size_that_it_is_counted_at(void **context) {
+    (void)context;
+    const outcome result = RUN("--countable");
+    assert_int_equal(result.exit_code, 0);
+    assert_non_null(strstr(result.out, "walk/2\tmain\t100\t100\tboth\n"));
+    assert_non_null(strstr(result.out, "clear\ttables\t1000\t1000\tmica\n"));
+    assert_non_null(strstr(result.out, "get\tmain\t20000\t40000\tboth\n"));
+    assert_null(strstr(result.out, "get\tmain\t1000\t"));
+    assert_null(strstr(result.out, "memory"));
+    assert_null(strstr(result.out, "curve/"));
+}
+
+static void once_runs_one_side_twice_at_that_size(void **context) {
+    (void)context;
+    run_count = prepare_count = 0;
+    assert_int_equal(RUN("--once", "mica", "get", "main").exit_code, 0);
+    assert_int_equal(run_count, 2);
+    assert_int_equal(prepare_count, 2);
+    assert_int_equal(size_last, 20000);
+    run_count = prepare_count = 0;
+    assert_int_equal(RUN("--once", "limit", "get", "main").exit_code, 0);
+    assert_int_equal(run_count, 2);
+    assert_int_equal(prepare_count, 0);
+}
+
+static void once_refuses_what_cannot_be_counted(void **context) {
+    (void)context;
+    run_count = 0;
+    assert_int_equal(RUN("--once", "mica", "get").exit_code, 2);
+    assert_int_equal(RUN("--once", "both", "get", "main").exit_code, 2);
+    assert_int_equal(RUN("--once", "mica", "get", "other").exit_code, 2);
+    assert_int_equal(RUN("--once", "mica", "memory", "main").exit_code, 2);
+    assert_int_equal(RUN("--once", "limit", "clear", "tables").exit_code, 2);
+    assert_int_equal(RUN("--once", "mica", "broken/set-up", "main").exit_code, 1);
+    assert_int_equal(run_count, 0);
+}
+
+static void the_rows_and_their_time_are_told_at_the_end(void **context) {
+    (void)context;
+    assert_non_null(strstr(RUN("walk/").err, "bench: 2 rows in "));
 }
 
 static void a_row_without_a_limit_shows_dashes(void **context) {
@@ -275,6 +386,14 @@ int main(void) {
         cmocka_unit_test(list_names_the_selected_rows_and_runs_none),
         cmocka_unit_test(list_without_names_shows_all_rows),
         cmocka_unit_test(a_row_is_printed_with_its_figures_aligned_under_the_headings),
+        cmocka_unit_test(above_the_table_stands_what_was_measured_with),
+        cmocka_unit_test(rows_apart_are_selected_by_name_alone),
+        cmocka_unit_test(sizes_take_the_place_of_the_rows_own_once_a_variant),
+        cmocka_unit_test(sizes_that_are_none_are_wrong_usage),
+        cmocka_unit_test(countable_lists_each_variant_once_at_the_size_that_it_is_counted_at),
+        cmocka_unit_test(once_runs_one_side_twice_at_that_size),
+        cmocka_unit_test(once_refuses_what_cannot_be_counted),
+        cmocka_unit_test(the_rows_and_their_time_are_told_at_the_end),
         cmocka_unit_test(a_row_without_a_limit_shows_dashes),
         cmocka_unit_test(quick_takes_fewer_samples),
         cmocka_unit_test(too_few_kept_samples_are_owned_up_to),

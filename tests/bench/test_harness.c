@@ -39,6 +39,7 @@ static bench_session fake_session(int64_t step, const int64_t *times, int32_t co
         .clock = fake_clock,
         .calibrate = fake_calibrate,
         .budget_nanoseconds = 1000000000,
+        .spare_nanoseconds = 4000000000,
         .kept_wanted = 9,
         .kept_least = 3,
     };
@@ -328,6 +329,54 @@ static void sampling_ends_even_when_nothing_is_kept(void **context) {
     assert_in_range(result.dropped, 3, 10);
 }
 
+static void rows_share_what_they_may_take_beyond_their_budgets(void **context) {
+    (void)context;
+    bench_session session = fake_session(100000000, steady, 1);
+    session.best_calibration = 1; // everything is dropped, so that each row takes what it can get
+    session.spare_nanoseconds = 2000000000;
+    const bench_row row = row_of(&first, &second);
+    const int32_t more = bench_measure(&session, &row).dropped;
+    const int32_t fewer = bench_measure(&session, &row).dropped;
+    assert_true(session.spare_nanoseconds <= 0);
+    assert_true(more > fewer);
+    assert_int_equal(bench_measure(&session, &row).dropped, fewer);
+}
+
+static void a_row_within_its_budget_leaves_the_spare_time_to_others(void **context) {
+    (void)context;
+    bench_session session = fake_session(1000, steady, 1);
+    const bench_row row = row_of(&first, &second);
+    bench_measure(&session, &row);
+    assert_int_equal(session.spare_nanoseconds, 4000000000);
+}
+
+static void a_resized_row_does_as_many_operations_more(void **context) {
+    (void)context;
+    bench_row row = row_of(&first, &second);
+    row.n = 1000;
+    row.operations = 2000;
+    const bench_row resized = bench_row_resized(&row, 50);
+    assert_int_equal(resized.n, 50);
+    assert_int_equal(resized.operations, 100);
+    row.operations = 1; // of a world, say, however many are in it
+    assert_int_equal(bench_row_resized(&row, 50).operations, 1);
+    row.n = 0;
+    row.operations = 3;
+    assert_int_equal(bench_row_resized(&row, 50).operations, 3);
+}
+
+static void a_variant_is_first_at_the_first_of_its_sizes(void **context) {
+    (void)context;
+    bench_row rows[] = {row_of(&first, NULL), row_of(&first, NULL), row_of(&first, NULL), row_of(&first, NULL)};
+    rows[1].n = 100;
+    rows[2].variant = "other";
+    rows[3].name = "another";
+    assert_true(bench_variant_is_first(rows, 0));
+    assert_false(bench_variant_is_first(rows, 1));
+    assert_true(bench_variant_is_first(rows, 2));
+    assert_true(bench_variant_is_first(rows, 3));
+}
+
 static void disagreement_about_the_first_run_is_a_failed_check(void **context) {
     (void)context;
     bench_session session = fake_session(1000, steady, 1);
@@ -450,6 +499,10 @@ int main(void) {
         cmocka_unit_test(the_best_loop_is_remembered_from_row_to_row),
         cmocka_unit_test(a_spent_budget_ends_sampling_once_few_samples_are_kept),
         cmocka_unit_test(sampling_ends_even_when_nothing_is_kept),
+        cmocka_unit_test(rows_share_what_they_may_take_beyond_their_budgets),
+        cmocka_unit_test(a_row_within_its_budget_leaves_the_spare_time_to_others),
+        cmocka_unit_test(a_resized_row_does_as_many_operations_more),
+        cmocka_unit_test(a_variant_is_first_at_the_first_of_its_sizes),
         cmocka_unit_test(disagreement_about_the_first_run_is_a_failed_check),
         cmocka_unit_test(disagreement_about_the_last_run_is_a_failed_check),
         cmocka_unit_test(a_row_without_a_limit_is_measured_alone),
