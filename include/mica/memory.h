@@ -46,7 +46,15 @@ typedef enum mica_memory_purpose {
 typedef struct mica_memory_usage {
     size_t bytes[MICA_MEMORY_PURPOSE_COUNT];
     size_t total;
+    size_t peak; ///< the most that `total` ever was
 } mica_memory_usage;
+
+/// How many bytes there may be, by purpose and in all; 0: as many as the allocator has. What a call would take beyond
+/// is refused with `MICA_OUT_OF_MEMORY` and a message that names the budget, what is held of it, and what was needed.
+typedef struct mica_memory_budget {
+    size_t bytes[MICA_MEMORY_PURPOSE_COUNT]; ///< but for `MICA_MEMORY_SCHEMA`: a schema keeps its own memory
+    size_t total;
+} mica_memory_budget;
 
 /// The name of a purpose as statistics print it; "" for a number that is none. O(1), any thread.
 MICA_API const char *mica_memory_purpose_name(mica_memory_purpose purpose);

@@ -2,6 +2,7 @@
 /// All of the core.
 #pragma once
 
+#include <mica/capacity.h>
 #include <mica/catalog.h>
 #include <mica/commands.h>
 #include <mica/config.h>

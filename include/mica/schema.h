@@ -18,6 +18,7 @@ typedef struct mica_schema mica_schema;
 typedef struct mica_schema_def {
     mica_allocator allocator; ///< zero: the default allocator; called under the schema's lock, on any thread
     mica_log_handler log;
+    size_t fixed_byte_size; ///< 0: memory is taken as needed; otherwise so many bytes once, and none afterwards
 } mica_schema_def;
 
 /// Makes a schema with one reference, held by the caller; NULL: out of memory or half an allocator. `def` may be NULL.

@@ -23,6 +23,16 @@ MICA_BEGIN
 typedef struct mica_world mica_world;
 typedef struct mica_commands mica_commands;
 
+#define MICA_ROOM_MAX 16
+
+/// Room for entities with exactly these components and those that they bring along. Each entry is a type, or an id in
+/// the list of ids beside it; a list ends at the first entry that is neither.
+typedef struct mica_room {
+    mica_type *types[MICA_ROOM_MAX];
+    mica_component components[MICA_ROOM_MAX]; ///< in place of types, for components known by id
+    uint32_t count;                           ///< entities in all; 0: nothing is kept for them any more
+} mica_room;
+
 /// How a world is made. Zero is the default everywhere.
 typedef struct mica_world_def {
     const char *name;         ///< for messages; copied; NULL: "world"
@@ -35,10 +45,16 @@ typedef struct mica_world_def {
     int32_t reaction_limit;       ///< longest chain of observers that cause each other's calls (observer.h); 0: 32
     uint32_t inbox_message_limit; ///< messages that wait in the inbox (inbox.h); 0: `MICA_INBOX_MESSAGES_DEFAULT`
     uint32_t inbox_byte_limit;    ///< bytes of their values together; 0: `MICA_INBOX_BYTES_DEFAULT`
+    mica_memory_budget budget;    ///< bytes that the world may hold, its schema left out (capacity.h)
+    size_t fixed_byte_size;       ///< 0: memory is taken as needed; otherwise so many bytes once (capacity.h)
+    void *fixed_memory;           ///< the caller's, that the world of fixed capacity lies in; NULL: the allocator's
+    const mica_room *rooms;       ///< what to make room for at once (capacity.h); may be NULL if there are none
+    int32_t room_count;
 } mica_world_def;
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
-/// outside the range of a float, a negative limit). `def` may be NULL. O(1).
+/// outside the range of a float, a negative limit, memory without a size, a budget for the schema), or as
+/// `mica_world_make_room`. `def` may be NULL. O(1), and what the room costs.
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;
@@ -60,14 +76,17 @@ MICA_API int32_t mica_world_entity_count(const mica_world *world);
 /// `MICA_LOCKED`. O(slots), and a destruct hook a value.
 MICA_API mica_result mica_world_clear(mica_world *world);
 
-/// Makes room for `count` entities in all, so that creating them allocates no slots. Refuses: `MICA_OUT_OF_MEMORY`,
+/// Makes room for `count` entities in all, so that creating them allocates no slots, and keeps it until a later call
+/// says less. Room for their components is made by `mica_world_make_room` (capacity.h). Refuses: `MICA_OUT_OF_MEMORY`,
 /// `MICA_LIMIT`. O(count).
 MICA_API mica_result mica_world_reserve(mica_world *world, uint32_t count);
 
-/// Frees what is not used: empty tables, spare chunks, room that pools hold beyond their elements, queries that nobody
-/// holds (pointers to those are invalid afterwards), what the others remember of walks, pages that no event is in, room
-/// in indexes and subscriptions. Values of packed pools move. Refuses: `MICA_LOCKED`. O(tables + pools + queries), and
-/// O(elements) of packed pools that shrink, O(entities) of indexes and subscriptions.
+/// Frees what is not used: empty tables, spare chunks, room in chunks and lists, room that pools hold beyond their
+/// elements, queries that nobody holds (pointers to those are invalid afterwards), what the others remember of walks,
+/// pages that no event is in, room in indexes and subscriptions, blocks of memory that all of this leaves empty. Room
+/// that was made to be kept (`mica_world_reserve`, capacity.h) stays, but for that of pools. Rows and values of packed
+/// pools move. Refuses: `MICA_LOCKED`. O(tables + chunks + pools + queries), O(rows) of tables with one chunk, O(slots)
+/// if there is room for more, O(elements) of packed pools that shrink, O(entities) of indexes and subscriptions.
 MICA_API mica_result mica_world_trim(mica_world *world);
 
 /// The version of the world's next change; grows with every step, with `mica_world_advance_version`, and when an order

@@ -19,22 +19,12 @@ static any_array load(const void *array) {
     return members;
 }
 
-bool mi_array_reserve(mi_heap *heap, mica_memory_purpose purpose, void *array, size_t need, size_t element_size,
-                      size_t alignment) {
+// Moves the elements to memory for `capacity` of them, which is not less than there are.
+static bool resize(mi_heap *heap, mica_memory_purpose purpose, void *array, uint32_t capacity, size_t element_size,
+                   size_t alignment) {
     any_array members = load(array);
-    MI_ASSERT(members.count <= members.capacity);
-    if (need <= members.capacity) {
-        return true;
-    }
-    if (need > UINT32_MAX) {
-        return false;
-    }
-    uint64_t capacity = (uint64_t)members.capacity + members.capacity / 2;
-    capacity = capacity < need ? need : capacity;
-    capacity = capacity < CAPACITY_LEAST ? CAPACITY_LEAST : capacity;
-    capacity = capacity > UINT32_MAX ? UINT32_MAX : capacity;
     size_t byte_size;
-    if (!mi_size_product((size_t)capacity, element_size, &byte_size)) {
+    if (!mi_size_product(capacity, element_size, &byte_size)) {
         return false;
     }
     void *data = mi_heap_allocate(heap, purpose, byte_size, alignment);
@@ -46,9 +36,35 @@ bool mi_array_reserve(mi_heap *heap, mica_memory_purpose purpose, void *array, s
         mi_heap_release(heap, purpose, members.data, members.capacity * element_size, alignment);
     }
     members.data = data;
-    members.capacity = (uint32_t)capacity;
+    members.capacity = capacity;
     memcpy(array, &members, sizeof(members));
     return true;
+}
+
+bool mi_array_reserve(mi_heap *heap, mica_memory_purpose purpose, void *array, size_t need, size_t element_size,
+                      size_t alignment) {
+    const any_array members = load(array);
+    MI_ASSERT(members.count <= members.capacity);
+    if (need <= members.capacity) {
+        return true;
+    }
+    if (need > UINT32_MAX) {
+        return false;
+    }
+    uint64_t capacity = (uint64_t)members.capacity + members.capacity / 2;
+    capacity = capacity < need ? need : capacity;
+    capacity = capacity < CAPACITY_LEAST ? CAPACITY_LEAST : capacity;
+    capacity = capacity > UINT32_MAX ? UINT32_MAX : capacity;
+    return resize(heap, purpose, array, (uint32_t)capacity, element_size, alignment);
+}
+
+void mi_array_shrink(mi_heap *heap, mica_memory_purpose purpose, void *array, size_t element_size, size_t alignment) {
+    const any_array members = load(array);
+    if (members.count == 0) {
+        mi_array_free(heap, purpose, array, element_size, alignment);
+    } else if (members.count < members.capacity) {
+        (void)resize(heap, purpose, array, members.count, element_size, alignment);
+    }
 }
 
 void mi_array_free(mi_heap *heap, mica_memory_purpose purpose, void *array, size_t element_size, size_t alignment) {

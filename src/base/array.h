@@ -17,7 +17,13 @@
 #define MI_FREE(HEAP, PURPOSE, ARRAY) \
     mi_array_free((HEAP), (PURPOSE), (ARRAY), sizeof(*(ARRAY)->data), _Alignof(max_align_t))
 
-// What MI_RESERVE and MI_FREE expand to. `array` points to an MI_ARRAY whose elements have `element_size` bytes.
+// Gives back the room that the array does not use, if there is memory to move it to.
+#define MI_SHRINK(HEAP, PURPOSE, ARRAY) \
+    mi_array_shrink((HEAP), (PURPOSE), (ARRAY), sizeof(*(ARRAY)->data), _Alignof(max_align_t))
+
+// What MI_RESERVE, MI_FREE and MI_SHRINK expand to. `array` points to an MI_ARRAY whose elements have `element_size`
+// bytes.
 bool mi_array_reserve(mi_heap *heap, mica_memory_purpose purpose, void *array, size_t need, size_t element_size,
                       size_t alignment);
 void mi_array_free(mi_heap *heap, mica_memory_purpose purpose, void *array, size_t element_size, size_t alignment);
+void mi_array_shrink(mi_heap *heap, mica_memory_purpose purpose, void *array, size_t element_size, size_t alignment);

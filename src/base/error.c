@@ -29,6 +29,15 @@ typedef struct last_error {
 
 static MI_THREAD_LOCAL last_error last;
 
+// Why memory was refused, part of the last error in the making. No pattern: nothing is noted.
+typedef struct shortage {
+    const char *pattern;
+    mi_argument arguments[ARGUMENT_LIMIT];
+    int32_t argument_count;
+} shortage;
+
+static MI_THREAD_LOCAL shortage noted;
+
 typedef struct result_words {
     const char *name;
     const char *text;
@@ -166,7 +175,23 @@ mica_result mi_fail_with(const mica_log_handler *log, mica_result code, const ch
     return code;
 }
 
+void mi_note_shortage(const char *pattern, const mi_argument *arguments, int32_t argument_count) {
+    MI_ASSERT(argument_count >= 0 && argument_count <= ARGUMENT_LIMIT);
+    noted.pattern = pattern;
+    noted.argument_count = argument_count;
+    memcpy(noted.arguments, arguments, (size_t)argument_count * sizeof(mi_argument));
+}
+
+void mi_forget_shortage(void) {
+    noted.pattern = NULL;
+}
+
 mica_result mi_fail_memory(const mica_log_handler *log, const char *call, size_t byte_size) {
+    if (noted.pattern != NULL) {
+        const char *pattern = noted.pattern;
+        noted.pattern = NULL;
+        return mi_fail_with(log, MICA_OUT_OF_MEMORY, call, pattern, noted.arguments, noted.argument_count);
+    }
     return byte_size == 0
                ? mi_fail_plain(log, MICA_OUT_OF_MEMORY, call, "out of memory")
                : mi_fail(log, MICA_OUT_OF_MEMORY, call, "out of memory, {} bytes were asked for", MI_UINT(byte_size));

@@ -62,5 +62,12 @@ void mi_log(const mica_log_handler *log, mica_log_level level, const char *patte
 #endif
     ;
 
-// Out of memory, said without allocating; `byte_size` 0: not known how much. Returns MICA_OUT_OF_MEMORY.
+// Out of memory, said without allocating; `byte_size` 0: not known how much. Says what was noted, if something was.
+// Returns MICA_OUT_OF_MEMORY.
 mica_result mi_fail_memory(const mica_log_handler *log, const char *call, size_t byte_size);
+
+// Notes why memory was refused just now, for the thread's next mi_fail_memory: a heap knows of a limit, and those who
+// say that a call failed do not. Arguments as for mi_fail, whose texts are literals. What was noted is forgotten when
+// it is said, and when memory is refused for no such reason.
+void mi_note_shortage(const char *pattern, const mi_argument *arguments, int32_t argument_count);
+void mi_forget_shortage(void);

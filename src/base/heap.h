@@ -1,17 +1,40 @@
-// Memory of one owner (a world, a schema): allocator hooks, and bytes counted by purpose. Not thread-safe; a schema
-// uses it under its lock. Nothing here sets an error: the caller knows what it was doing and says so.
+// Memory of one owner (a world, a schema): allocator hooks, bytes counted by purpose, and how many there may be. Not
+// thread-safe; a schema uses it under its lock. Nothing here sets an error: the caller knows what it was doing and says
+// so. Why memory was refused is noted for the mi_fail_memory that says it.
+//
+// A heap is limited by a budget, or fixed: then all of its memory is one piece that was taken at once, from which it
+// serves everything itself.
 #pragma once
 
 #include <mica/memory.h>
 
+struct mi_region;
+
 typedef struct mi_heap {
     mica_allocator allocator; // both functions set
     size_t bytes[MICA_MEMORY_PURPOSE_COUNT];
+    size_t total;              // the sum of `bytes`
+    size_t peak;               // the most that `total` was
+    mica_memory_budget budget; // 0: no limit
+    struct mi_region *fixed;   // NULL: not fixed
+    void *fixed_memory;        // what `fixed` lies in
+    size_t fixed_size;
+    bool owns_fixed; // it was taken from the allocator
 } mi_heap;
 
 // `allocator` NULL or zero: the default one (aligned C library memory; from 1 MiB up, pages from the operating system,
 // with huge ones advised for blocks of 2 MiB and more). False: one of its functions is missing.
 bool mi_heap_init(mi_heap *heap, const mica_allocator *allocator);
+// Takes `byte_size` bytes (or `memory`, the caller's, if that is not NULL), to serve everything from. Nothing has been
+// allocated yet. False: out of memory, or too few or too many bytes for a region.
+bool mi_heap_fix(mi_heap *heap, void *memory, size_t byte_size);
+// Gives back what mi_heap_fix took; everything else has been. The heap must not lie there itself.
+void mi_heap_unfix(mi_heap *heap);
+static inline bool mi_heap_is_fixed(const mi_heap *heap) {
+    return heap->fixed != NULL;
+}
+// How many bytes more the budget allows for a purpose; SIZE_MAX: it does not say.
+size_t mi_heap_room(const mi_heap *heap, mica_memory_purpose purpose);
 
 // NULL when out of memory or for a size of 0. `alignment` is a power of two.
 void *mi_heap_allocate(mi_heap *heap, mica_memory_purpose purpose, size_t byte_size, size_t alignment);

@@ -40,18 +40,8 @@ uint32_t mi_map_find(const mi_map *map, uint64_t hash, mi_map_equal equal, const
     return MI_MAP_NONE;
 }
 
-bool mi_map_reserve(mi_map *map, mi_heap *heap, mica_memory_purpose purpose, uint32_t extra) {
-    const uint64_t need = (uint64_t)map->count + extra;
-    if (need <= map->capacity / 4 * 3) {
-        return true;
-    }
-    uint32_t capacity = map->capacity < CAPACITY_LEAST ? CAPACITY_LEAST : map->capacity;
-    while (need > capacity / 4 * 3) {
-        if (capacity == CAPACITY_MOST) {
-            return false;
-        }
-        capacity *= 2;
-    }
+// Moves the pairs to `capacity` cells, which are enough for them.
+static bool resize(mi_map *map, mi_heap *heap, mica_memory_purpose purpose, uint32_t capacity) {
     size_t byte_size;
     if (!mi_size_product(capacity, sizeof(mi_map_cell), &byte_size)) {
         return false;
@@ -72,6 +62,35 @@ bool mi_map_reserve(mi_map *map, mi_heap *heap, mica_memory_purpose purpose, uin
     map->cells = cells;
     map->capacity = capacity;
     return true;
+}
+
+bool mi_map_reserve(mi_map *map, mi_heap *heap, mica_memory_purpose purpose, uint32_t extra) {
+    const uint64_t need = (uint64_t)map->count + extra;
+    if (need <= map->capacity / 4 * 3) {
+        return true;
+    }
+    uint32_t capacity = map->capacity < CAPACITY_LEAST ? CAPACITY_LEAST : map->capacity;
+    while (need > capacity / 4 * 3) {
+        if (capacity == CAPACITY_MOST) {
+            return false;
+        }
+        capacity *= 2;
+    }
+    return resize(map, heap, purpose, capacity);
+}
+
+void mi_map_shrink(mi_map *map, mi_heap *heap, mica_memory_purpose purpose) {
+    if (map->count == 0) {
+        mi_map_free(map, heap, purpose);
+        return;
+    }
+    uint32_t capacity = CAPACITY_LEAST;
+    while (map->count > capacity / 4 * 3) {
+        capacity *= 2;
+    }
+    if (capacity < map->capacity) {
+        (void)resize(map, heap, purpose, capacity);
+    }
 }
 
 void mi_map_insert(mi_map *map, uint64_t hash, uint32_t value) {

@@ -28,6 +28,8 @@ bool mi_map_reserve(mi_map *map, mi_heap *heap, mica_memory_purpose purpose, uin
 void mi_map_insert(mi_map *map, uint64_t hash, uint32_t value);
 // Takes the cell with exactly this hash and value out; nothing if there is none.
 void mi_map_remove(mi_map *map, uint64_t hash, uint32_t value);
+// Gives back the room that the map does not need, if there is memory to move it to.
+void mi_map_shrink(mi_map *map, mi_heap *heap, mica_memory_purpose purpose);
 void mi_map_free(mi_map *map, mi_heap *heap, mica_memory_purpose purpose);
 
 // Hashes that do not depend on addresses or seeds.

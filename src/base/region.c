@@ -7,10 +7,13 @@
 //
 // Invariants: every tag knows its own size, that of the piece in front of it, and the way back to its block; no two
 // free pieces are neighbours; a free piece is in the list of its size class and in no other; a bit is set exactly for
-// lists that are not empty. One block that is all free may be kept as the spare, no other block is all free. A block
-// made for a single piece ends with it, so its piece is never in a list, which bounds the sizes there. Nothing depends
-// on addresses: blocks are aligned to the largest alignment of a piece.
+// lists that are not empty. One block that is all free may be kept as the spare; no other block is all free but for
+// what mi_region_keep asks for. A block made for a single piece ends with it, so its piece is never in a list, which
+// bounds the sizes there. Nothing depends on addresses: blocks are aligned to the largest alignment of a piece, or, in
+// a fixed heap, to that of their only one. The one block of a region in given memory is kept for good.
 #include "base/region.h"
+
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/sanitizer.h"
@@ -24,7 +27,8 @@ enum {
     BLOCK_UNITS = MI_REGION_BLOCK_SIZE / UNIT - 1,
     CLASS_BITS = 4, // each power of two is split in 16
     CLASS_COUNT = 1 << CLASS_BITS,
-    ROW_COUNT = 12 // the first: sizes below 16 units, a class for each; the last: from half a block
+    ROW_COUNT = 12,     // the first: sizes below 16 units, a class for each; the last: from half a block
+    ROW_COUNT_MOST = 28 // of a region in given memory: the last is from 2^30 units
 };
 
 // Numbers that are unlikely by chance.
@@ -55,10 +59,22 @@ struct mi_region {
     block *blocks;
     block *spare;
     size_t block_bytes, taken_units, taken_count;
-    uint32_t rows;               // bit r: some list of row r is not empty
-    uint32_t classes[ROW_COUNT]; // bit c of classes[r]: list c of row r is not empty
-    piece *lists[ROW_COUNT][CLASS_COUNT];
+    size_t single_bytes; // of block_bytes: in blocks of single pieces
+    size_t kept_bytes;   // the other blocks do not get less than that; SIZE_MAX: the region lies in given memory
+    uint32_t block_count;
+    uint32_t row_count;
+    uint32_t rows;                    // bit r: some list of row r is not empty
+    uint32_t classes[ROW_COUNT_MOST]; // bit c of classes[r]: list c of row r is not empty
+    piece *lists[][CLASS_COUNT];      // row_count of them
 };
+
+static size_t region_size(uint32_t row_count) {
+    return sizeof(mi_region) + row_count * sizeof(piece *[CLASS_COUNT]);
+}
+
+static bool is_in_given_memory(const mi_region *region) {
+    return region->heap == NULL;
+}
 
 static void *at_units(void *base, size_t unit_count) {
     return (unsigned char *)base + unit_count * UNIT;
@@ -144,54 +160,70 @@ static void unlink_piece(mi_region *region, piece *free_piece) {
 
 // A free piece of at least this size, still in its list, or NULL. The list of the size's own class is tried by its
 // first piece, which finds places left by pieces of the same size; then comes the first class all of whose pieces are
-// large enough. So no list is searched, at the price of overlooking a piece that would just do.
+// large enough. So no list is searched, at the price of overlooking a piece that would just do; but where there will
+// never be another block, the list of the size's own class is searched last.
 static piece *find_piece(const mi_region *region, uint32_t unit_count) {
-    size_class at = class_of(unit_count);
-    piece *alike = region->lists[at.row][at.column];
+    const size_class own = class_of(unit_count);
+    if (own.row >= region->row_count) {
+        return NULL;
+    }
+    piece *alike = region->lists[own.row][own.column];
     if (alike != NULL && alike->unit_count >= unit_count) {
         return alike;
     }
-    if (unit_count >= CLASS_COUNT) {
-        unit_count += (UINT32_C(1) << (log2_of(unit_count) - CLASS_BITS)) - 1;
-    }
-    at = class_of(unit_count);
-    MI_ASSERT(at.row < ROW_COUNT);
-    uint32_t columns = region->classes[at.row] & ~UINT32_C(0) << at.column;
-    if (columns == 0) {
-        const uint32_t rows = region->rows & ~UINT32_C(0) << (at.row + 1);
-        if (rows == 0) {
-            return NULL;
-        }
+    const uint32_t rounding = unit_count < CLASS_COUNT ? 0 : (UINT32_C(1) << (log2_of(unit_count) - CLASS_BITS)) - 1;
+    size_class at = class_of(unit_count + rounding);
+    uint32_t columns = at.row < region->row_count ? region->classes[at.row] & ~UINT32_C(0) << at.column : 0;
+    const uint32_t rows = region->rows & ~UINT32_C(0) << (at.row + 1);
+    if (columns == 0 && rows != 0) {
         at.row = (uint32_t)__builtin_ctz(rows);
         columns = region->classes[at.row];
     }
-    return region->lists[at.row][__builtin_ctz(columns)];
+    if (columns != 0) {
+        return region->lists[at.row][__builtin_ctz(columns)];
+    }
+    while (is_in_given_memory(region) && alike != NULL && alike->unit_count < unit_count) {
+        alike = alike->next;
+    }
+    return is_in_given_memory(region) ? alike : NULL;
 }
 
-static size_t block_alignment(size_t byte_size) {
+static size_t block_alignment(const mi_region *region, size_t byte_size, uint32_t first_unit_offset) {
+    if (mi_heap_is_fixed(region->heap)) {
+        return ((size_t)first_unit_offset + 1) * UNIT; // of its only piece
+    }
     return byte_size >= MI_REGION_BLOCK_SIZE ? MI_REGION_BLOCK_SIZE : ALIGNMENT_MOST;
 }
 
-// A new block with one free piece of `unit_count` units, which is in no list yet. NULL when out of memory.
-static piece *make_block(mi_region *region, uint32_t first_unit_offset, uint32_t unit_count, bool is_single) {
-    const size_t byte_size = ((size_t)first_unit_offset + unit_count + 1) * UNIT;
-    block *made = mi_heap_allocate(region->heap, region->purpose, byte_size, block_alignment(byte_size));
-    if (made == NULL) {
-        return NULL;
-    }
+// Makes raw memory a block with one free piece of `unit_count` units, which is in no list yet.
+static piece *begin_block(mi_region *region, block *made, size_t byte_size, uint32_t first_unit_offset,
+                          uint32_t unit_count, bool is_single) {
     *made = (block){
         .next = region->blocks, .byte_size = byte_size, .first_unit_offset = first_unit_offset, .is_single = is_single};
     if (made->next != NULL) {
         made->next->previous = made;
     }
     region->blocks = made;
+    region->block_count++;
     region->block_bytes += byte_size;
+    region->single_bytes += is_single ? byte_size : 0;
     piece *whole = first_piece(made);
     *whole = (piece){.unit_count = unit_count, .unit_offset = first_unit_offset, .state = PIECE_FREE};
     *next_piece(whole) =
         (piece){.previous_unit_count = unit_count, .unit_offset = first_unit_offset + unit_count, .state = PIECE_END};
     MI_POISON(memory_of(whole), memory_size(whole));
     return whole;
+}
+
+// A new block. NULL when out of memory.
+static piece *make_block(mi_region *region, uint32_t first_unit_offset, uint32_t unit_count, bool is_single) {
+    if (is_in_given_memory(region)) {
+        return NULL;
+    }
+    const size_t byte_size = ((size_t)first_unit_offset + unit_count + 1) * UNIT;
+    block *made = mi_heap_allocate(region->heap, region->purpose, byte_size,
+                                   block_alignment(region, byte_size, first_unit_offset));
+    return made == NULL ? NULL : begin_block(region, made, byte_size, first_unit_offset, unit_count, is_single);
 }
 
 static void release_block(mi_region *region, block *gone) {
@@ -204,21 +236,43 @@ static void release_block(mi_region *region, block *gone) {
         region->blocks = gone->next;
     }
     const size_t byte_size = gone->byte_size;
+    const size_t alignment = block_alignment(region, byte_size, gone->first_unit_offset);
+    region->block_count--;
     region->block_bytes -= byte_size;
+    region->single_bytes -= gone->is_single ? byte_size : 0;
     MI_UNPOISON(gone, byte_size);
-    mi_heap_release(region->heap, region->purpose, gone, byte_size, block_alignment(byte_size));
+    mi_heap_release(region->heap, region->purpose, gone, byte_size, alignment);
+}
+
+// Whether a block for several pieces can go without leaving less than is to be kept.
+static bool is_beyond_kept(const mi_region *region, const block *gone) {
+    return region->block_bytes - region->single_bytes - gone->byte_size >= region->kept_bytes;
+}
+
+// The same for one that is all free, with its piece in a list.
+static void release_free_block(mi_region *region, block *gone) {
+    unlink_piece(region, first_piece(gone));
+    if (region->spare == gone) {
+        region->spare = NULL;
+    }
+    release_block(region, gone);
 }
 
 // Decides about a block that has come to be all free; its piece is in no list. The larger of two becomes the spare.
 static void retire_block(mi_region *region, piece *whole) {
     block *retired = block_of(whole);
-    const block *spare = region->spare;
-    if (retired->is_single || (spare != NULL && spare->byte_size >= retired->byte_size)) {
+    block *spare = region->spare;
+    const bool can_go = retired->is_single || is_beyond_kept(region, retired);
+    if (can_go && (retired->is_single || (spare != NULL && spare->byte_size >= retired->byte_size))) {
         release_block(region, retired);
         return;
     }
-    mi_region_trim(region);
-    region->spare = retired;
+    if (can_go && spare != NULL) {
+        release_free_block(region, spare);
+    }
+    if (can_go || spare == NULL) {
+        region->spare = retired;
+    }
     link_piece(region, whole);
 }
 
@@ -244,29 +298,62 @@ static piece *join_pieces(piece *front, piece *rest) {
 }
 
 mi_region *mi_region_create(mi_heap *heap, mica_memory_purpose purpose) {
-    mi_region *region = mi_heap_allocate_zeroed(heap, purpose, sizeof(*region), _Alignof(mi_region));
+    mi_region *region = mi_heap_allocate_zeroed(heap, purpose, region_size(ROW_COUNT), _Alignof(mi_region));
     if (region != NULL) {
         region->heap = heap;
         region->purpose = purpose;
+        region->row_count = ROW_COUNT;
     }
     return region;
 }
 
+mi_region *mi_region_create_in(void *memory, size_t byte_size) {
+    const size_t front = (0 - (uintptr_t)memory) & (UNIT - 1);
+    const size_t head_size = (region_size(ROW_COUNT_MOST) + UNIT - 1) & ~(size_t)(UNIT - 1);
+    // The block's head and the end tag take a unit together, and a piece with memory takes one at least.
+    if (byte_size < front + head_size + 2 * UNIT || (byte_size - front - head_size) / UNIT - 1 >= INT32_MAX) {
+        return NULL;
+    }
+    mi_region *region = (mi_region *)(void *)((unsigned char *)memory + front);
+    memset(region, 0, head_size);
+    region->row_count = ROW_COUNT_MOST;
+    region->kept_bytes = SIZE_MAX;
+    const uint32_t unit_count = (uint32_t)((byte_size - front - head_size) / UNIT - 1);
+    block *made = (void *)((unsigned char *)region + head_size);
+    piece *whole = begin_block(region, made, ((size_t)unit_count + 1) * UNIT, 0, unit_count, false);
+    region->spare = made;
+    link_piece(region, whole);
+    return region;
+}
+
 void mi_region_destroy(mi_region *region) {
+    if (is_in_given_memory(region)) {
+        MI_UNPOISON(region->blocks, region->blocks->byte_size);
+        return;
+    }
     while (region->blocks != NULL) {
         release_block(region, region->blocks);
     }
-    mi_heap_release(region->heap, region->purpose, region, sizeof(*region), _Alignof(mi_region));
+    mi_heap_release(region->heap, region->purpose, region, region_size(ROW_COUNT), _Alignof(mi_region));
 }
 
-// Units of the next block, which must hold a piece of `unit_count`: about as much as all blocks together have.
+// Units of the next block, which must hold a piece of `unit_count`: about as much as all blocks together have, and not
+// more than a budget leaves if less will do.
 static uint32_t next_block_units(const mi_region *region, uint32_t unit_count) {
     size_t byte_size = MI_REGION_FIRST_BLOCK_SIZE;
     while (byte_size < MI_REGION_BLOCK_SIZE &&
            (byte_size / UNIT - 1 < unit_count || byte_size * 2 <= region->block_bytes)) {
         byte_size *= 2;
     }
+    const size_t room = is_in_given_memory(region) ? 0 : mi_heap_room(region->heap, region->purpose);
+    while (byte_size > room && byte_size > MI_REGION_FIRST_BLOCK_SIZE && byte_size / 2 / UNIT - 1 >= unit_count) {
+        byte_size /= 2;
+    }
     return (uint32_t)(byte_size / UNIT - 1);
+}
+
+size_t mi_region_piece_size(size_t byte_size) {
+    return (byte_size + HEAD_SIZE + UNIT - 1) / UNIT * UNIT;
 }
 
 void *mi_region_take(mi_region *region, size_t byte_size, size_t alignment) {
@@ -274,10 +361,10 @@ void *mi_region_take(mi_region *region, size_t byte_size, size_t alignment) {
     if (byte_size == 0 || byte_size > PTRDIFF_MAX - 2 * ALIGNMENT_MOST || byte_size / UNIT >= INT32_MAX) {
         return NULL;
     }
-    const uint32_t unit_count = (uint32_t)((byte_size + HEAD_SIZE + UNIT - 1) / UNIT);
+    const uint32_t unit_count = (uint32_t)(mi_region_piece_size(byte_size) / UNIT);
     const uint32_t slack = (uint32_t)(alignment / UNIT - 1);
     piece *found;
-    if (unit_count > BLOCK_UNITS / 2) {
+    if (!is_in_given_memory(region) && (unit_count > BLOCK_UNITS / 2 || mi_heap_is_fixed(region->heap))) {
         found = make_block(region, slack, unit_count, true);
     } else if ((found = find_piece(region, unit_count + slack)) != NULL) {
         unlink_piece(region, found);
@@ -332,15 +419,41 @@ void mi_region_give(mi_region *region, void *memory) {
 }
 
 void mi_region_trim(mi_region *region) {
-    if (region->spare != NULL) {
-        unlink_piece(region, first_piece(region->spare));
-        release_block(region, region->spare);
-        region->spare = NULL;
+    for (block *at = region->blocks, *next = NULL; at != NULL; at = next) {
+        next = at->next;
+        piece *first = first_piece(at);
+        if (first->state == PIECE_FREE && is_whole_block(first) && is_beyond_kept(region, at)) {
+            release_free_block(region, at);
+        }
     }
 }
 
+bool mi_region_keep(mi_region *region, size_t byte_size) {
+    const size_t kept_before = region->kept_bytes;
+    MI_ASSERT(!is_in_given_memory(region));
+    // What is added is all free, and stays as it is kept already.
+    region->kept_bytes = byte_size;
+    while (region->block_bytes - region->single_bytes < byte_size) {
+        const size_t rest = byte_size - (region->block_bytes - region->single_bytes);
+        size_t next_size = MI_REGION_FIRST_BLOCK_SIZE;
+        while (next_size < MI_REGION_BLOCK_SIZE && next_size < rest) {
+            next_size *= 2;
+        }
+        piece *whole = make_block(region, 0, (uint32_t)(next_size / UNIT - 1), false);
+        if (whole == NULL) {
+            region->kept_bytes = kept_before;
+            mi_region_trim(region);
+            return false;
+        }
+        link_piece(region, whole);
+    }
+    return true;
+}
+
 mi_region_stats mi_region_statistics(const mi_region *region) {
-    mi_region_stats stats = {.block_bytes = region->block_bytes,
+    mi_region_stats stats = {.block_count = region->block_count,
+                             .block_bytes = region->block_bytes,
+                             .shared_bytes = region->block_bytes - region->single_bytes,
                              .piece_bytes = region->taken_units * UNIT,
                              .piece_count = region->taken_count};
     if (region->rows != 0) {
@@ -355,7 +468,7 @@ mi_region_stats mi_region_statistics(const mi_region *region) {
 }
 
 typedef struct region_sums {
-    size_t block_bytes, taken_units, taken_count, free_units, free_count;
+    size_t block_bytes, single_bytes, block_count, taken_units, taken_count, free_units, free_count;
 } region_sums;
 
 static bool validate_block(const mi_region *region, block *checked, region_sums *sums) {
@@ -379,15 +492,18 @@ static bool validate_block(const mi_region *region, block *checked, region_sums 
         unit_offset += at->unit_count;
         at = next_piece(at);
     }
+    sums->block_count++;
     sums->block_bytes += checked->byte_size;
+    sums->single_bytes += checked->is_single ? checked->byte_size : 0;
     return unit_offset == end_offset && at->unit_offset == unit_offset &&
-           at->previous_unit_count == previous_unit_count && is_all_free == (checked == region->spare);
+           at->previous_unit_count == previous_unit_count &&
+           (is_all_free == (checked == region->spare) || (is_all_free && region->kept_bytes > 0));
 }
 
 // Whether the lists hold as many free pieces, of the same sum, as the blocks do, each in its place.
 static bool validate_lists(const mi_region *region, const region_sums *sums) {
     size_t free_units = 0, free_count = 0;
-    for (uint32_t row = 0; row < ROW_COUNT; row++) {
+    for (uint32_t row = 0; row < region->row_count; row++) {
         if ((region->rows >> row & 1u) != (region->classes[row] != 0)) {
             return false;
         }
@@ -417,6 +533,7 @@ bool mi_region_validate(const mi_region *region) {
             return false;
         }
     }
-    return sums.block_bytes == region->block_bytes && sums.taken_units == region->taken_units &&
+    return sums.block_bytes == region->block_bytes && sums.block_count == region->block_count &&
+           sums.single_bytes == region->single_bytes && sums.taken_units == region->taken_units &&
            sums.taken_count == region->taken_count && validate_lists(region, &sums);
 }

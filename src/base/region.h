@@ -7,35 +7,49 @@
 // given back in turns cost no block; a further one goes back to the heap (the smaller of the two). The first block of a
 // region has 64 KiB and each further one about as much as all before it, so that a small world stays small. A piece
 // starts at a multiple of 64 (or of its alignment) and has MI_REGION_PREFIX bytes of its own right in front of it.
-// Pieces over half a block get a block of their own, which ends with them. A region is as thread-safe as its heap: not
-// at all. Under the address sanitizer, memory that no piece owns is poisoned.
+// Pieces over half a block get a block of their own, which ends with them; so do all pieces where the heap is fixed
+// (heap.h), which fits them itself. A region can also lie in memory of one size, with a single block that is its own. A
+// region is as thread-safe as its heap: not at all. Under the address sanitizer, memory that no piece owns is poisoned.
 #pragma once
 
 #include "base/heap.h"
 
 #define MI_REGION_PREFIX 16
+#define MI_REGION_ALIGN_LEAST ((size_t)64)
+#define MI_REGION_ALIGN_MOST ((size_t)4096)
 #define MI_REGION_BLOCK_SIZE ((size_t)2 << 20)
 #define MI_REGION_FIRST_BLOCK_SIZE ((size_t)64 << 10)
 
 typedef struct mi_region mi_region;
 
 mi_region *mi_region_create(mi_heap *heap, mica_memory_purpose purpose);
+// A region within `memory`, at any address: it takes no blocks, and has nothing but that to cut pieces from. NULL:
+// there is no room for a piece, or more than 127 GiB.
+mi_region *mi_region_create_in(void *memory, size_t byte_size);
 void mi_region_destroy(mi_region *region); // pieces that are still out go with it
-// `byte_size` > 0, `alignment` a power of two from 64 to 4096. NULL when out of memory or for a size of 0. Not zeroed.
-// Costs the tag and the prefix, and what rounds them and the size up to a multiple of 64. O(1).
+// `byte_size` > 0, `alignment` a power of two from MI_REGION_ALIGN_LEAST to MI_REGION_ALIGN_MOST. NULL when out of
+// memory or for a size of 0. Not zeroed. Costs the tag and the prefix, and what rounds them and the size up to a
+// multiple of 64. O(1).
 void *mi_region_take(mi_region *region, size_t byte_size, size_t alignment);
 // Takes a piece back, its prefix with it. O(1).
 void mi_region_give(mi_region *region, void *memory);
-// Gives the block that is all free, if one is kept, back to the heap.
+// Gives blocks that are all free back to the heap, as long as the others have what is to be kept. O(blocks).
 void mi_region_trim(mi_region *region);
+// Makes sure that the blocks for pieces of up to half a block have `byte_size` bytes together, and keeps so many from
+// now on, also when they are free. False: out of memory, and what was kept before is kept. O(blocks added).
+bool mi_region_keep(mi_region *region, size_t byte_size);
 
 typedef struct mi_region_stats {
-    size_t block_bytes; // taken from the heap
-    size_t piece_bytes; // in pieces that are out, tags and rounding included
+    size_t block_count;
+    size_t block_bytes;  // taken from the heap
+    size_t shared_bytes; // of these, in blocks for several pieces
+    size_t piece_bytes;  // in pieces that are out, tags and rounding included
     size_t piece_count;
     size_t free_largest; // largest free piece, without its tag and prefix
 } mi_region_stats;
 
+// What a piece for `byte_size` bytes takes of a block, without what alignment may skip.
+size_t mi_region_piece_size(size_t byte_size);
 // Short, but not O(1): looks for the largest free piece among those of the highest class.
 mi_region_stats mi_region_statistics(const mi_region *region);
 // Walks all blocks and lists; false if a tag, a link or a sum is wrong. For tests and mica_world_validate.

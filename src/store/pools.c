@@ -158,6 +158,7 @@ void mi_store_trim_pools(mi_store *store) {
         mi_masks_clear(&store->masks, store->heap);
     }
     if (store->page_region != NULL) {
+        (void)mi_region_keep(store->page_region, 0); // room that was made for pages is given back: this cannot fail
         mi_region_trim(store->page_region);
     }
 }

@@ -1,9 +1,9 @@
 // Rows and the chunks that hold them.
 //
 // Chunks of a table beyond its last row are spare: at most one stays when rows go, so that a table that wavers around a
-// chunk's edge does not take and give memory all the time. A table's first chunk grows by doubling until its capacity
-// is full; growing keeps the chunk's id, so no location changes. Opened rows lie behind `row_count` and count for
-// nothing until they are published.
+// chunk's edge does not take and give memory all the time, and those for the rows that are to be kept room for. A
+// table's first chunk grows by doubling until its capacity is full; growing keeps the chunk's id, so no location
+// changes. Opened rows lie behind `row_count` and count for nothing until they are published.
 #include "base/error.h"
 #include "store/chunks.h"
 #include "store/lanes.h"
@@ -11,26 +11,13 @@
 
 #include <string.h>
 
-static uint32_t chunk_id_take(mi_store *store) {
-    if (store->chunk_free != 0) {
-        const uint32_t id = store->chunk_free;
-        store->chunk_free = (uint32_t)store->chunks[id].of.next_free;
-        return id;
-    }
-    if (store->chunk_count < store->chunk_capacity) {
-        return store->chunk_count++;
-    }
-    uint32_t capacity = store->chunk_capacity == 0 ? 16 : store->chunk_capacity * 2;
-    if (store->chunk_capacity >= MI_CHUNK_MAX) {
-        store->failure = MICA_LIMIT;
-        store->limit = "all chunks are in use";
-        return 0;
-    }
+// Moves the list of chunks to memory for `capacity` of them, the one of id 0 included.
+static bool resize_list(mi_store *store, uint32_t capacity) {
     mi_chunk *chunks =
         mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, capacity * sizeof(mi_chunk), _Alignof(mi_chunk));
     if (chunks == NULL) {
         store->failure = MICA_OUT_OF_MEMORY;
-        return 0;
+        return false;
     }
     if (store->chunk_count > 0) {
         memcpy(chunks, store->chunks, store->chunk_count * sizeof(mi_chunk));
@@ -42,7 +29,37 @@ static uint32_t chunk_id_take(mi_store *store) {
     }
     store->chunks = chunks;
     store->chunk_capacity = capacity;
-    return store->chunk_count++;
+    return true;
+}
+
+static void free_list(mi_store *store) {
+    if (store->chunk_capacity > 0) {
+        mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
+                        _Alignof(mi_chunk));
+    }
+    store->chunks = &store->no_chunk;
+    store->chunk_count = 0;
+    store->chunk_capacity = 0;
+    store->chunk_free = 0;
+}
+
+static uint32_t chunk_id_take(mi_store *store) {
+    if (store->chunk_free != 0) {
+        const uint32_t id = store->chunk_free;
+        store->chunk_free = (uint32_t)store->chunks[id].of.next_free;
+        return id;
+    }
+    if (store->chunk_count < store->chunk_capacity) {
+        return store->chunk_count++;
+    }
+    if (store->chunk_capacity >= MI_CHUNK_MAX) {
+        store->failure = MICA_LIMIT;
+        store->limit = "all chunks are in use";
+        return 0;
+    }
+    uint32_t capacity = store->chunk_capacity < 8 ? 16 : store->chunk_capacity * 2;
+    capacity = capacity > MI_CHUNK_MAX ? MI_CHUNK_MAX : capacity;
+    return resize_list(store, capacity) ? store->chunk_count++ : 0;
 }
 
 static void chunk_id_give(mi_store *store, uint32_t id) {
@@ -51,11 +68,20 @@ static void chunk_id_give(mi_store *store, uint32_t id) {
     store->chunk_free = id;
 }
 
-static uint8_t *piece_take(mi_store *store, const mi_table *table, size_t byte_size) {
+// The region that chunks are cut from; NULL: out of memory.
+static mi_region *open_region(mi_store *store) {
     if (store->region == NULL) {
         store->region = mi_region_create(store->heap, MICA_MEMORY_CHUNKS);
     }
-    uint8_t *base = store->region == NULL ? NULL : mi_region_take(store->region, byte_size, table->chunk_align);
+    return store->region;
+}
+
+bool mi_store_keep_chunks(mi_store *store, size_t byte_size) {
+    return open_region(store) != NULL && mi_region_keep(store->region, byte_size);
+}
+
+static uint8_t *piece_take(mi_store *store, const mi_table *table, size_t byte_size) {
+    uint8_t *base = open_region(store) == NULL ? NULL : mi_region_take(store->region, byte_size, table->chunk_align);
     if (base == NULL) {
         store->failure = MICA_OUT_OF_MEMORY;
     }
@@ -69,22 +95,27 @@ static void init_heads(const mi_table *table, uint8_t *base) {
     }
 }
 
+// Moves a table's list of chunks to memory for `capacity` of them, one at least.
+static bool resize_chunk_ids(mi_store *store, mi_table *table, uint32_t capacity) {
+    uint32_t *ids = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, capacity * sizeof(uint32_t), sizeof(uint32_t));
+    if (ids == NULL) {
+        store->failure = MICA_OUT_OF_MEMORY;
+        return false;
+    }
+    if (table->chunk_count > 0) {
+        memcpy(ids, table->chunk_ids, table->chunk_count * sizeof(uint32_t));
+    }
+    mi_heap_release(store->heap, MICA_MEMORY_TABLES, table->chunk_ids, table->chunk_capacity * sizeof(uint32_t),
+                    sizeof(uint32_t));
+    table->chunk_ids = ids;
+    table->chunk_capacity = capacity;
+    return true;
+}
+
 static bool add_chunk(mi_store *store, mi_table *table) {
-    if (table->chunk_count == table->chunk_capacity) {
-        const uint32_t capacity = table->chunk_capacity == 0 ? 1 : table->chunk_capacity * 2;
-        uint32_t *ids =
-            mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, capacity * sizeof(uint32_t), sizeof(uint32_t));
-        if (ids == NULL) {
-            store->failure = MICA_OUT_OF_MEMORY;
-            return false;
-        }
-        if (table->chunk_count > 0) {
-            memcpy(ids, table->chunk_ids, table->chunk_count * sizeof(uint32_t));
-        }
-        mi_heap_release(store->heap, MICA_MEMORY_TABLES, table->chunk_ids, table->chunk_capacity * sizeof(uint32_t),
-                        sizeof(uint32_t));
-        table->chunk_ids = ids;
-        table->chunk_capacity = capacity;
+    if (table->chunk_count == table->chunk_capacity &&
+        !resize_chunk_ids(store, table, table->chunk_capacity == 0 ? 1 : table->chunk_capacity * 2)) {
+        return false;
     }
     uint8_t *base = piece_take(store, table, table->chunk_size);
     if (base == NULL) {
@@ -145,9 +176,15 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
     return true;
 }
 
+// How many chunks so many rows fill.
+static uint32_t chunks_for(const mi_table *table, uint32_t row_count) {
+    return (uint32_t)(((uint64_t)row_count + (1u << table->shift) - 1) >> table->shift);
+}
+
 void mi_store_close_rows(mi_store *store, mi_table *table) {
-    const uint32_t filled = (table->row_count + (1u << table->shift) - 1) >> table->shift;
-    while (table->chunk_count > filled + 1) {
+    const uint32_t filled = chunks_for(table, table->row_count) + 1;
+    const uint32_t kept = chunks_for(table, table->kept_rows);
+    while (table->chunk_count > filled && table->chunk_count > kept) {
         drop_last_chunk(store, table);
     }
 }
@@ -179,6 +216,15 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
             return false;
         }
     }
+    return true;
+}
+
+bool mi_store_keep_rows(mi_store *store, mi_table *table, uint32_t count) {
+    if (count > table->row_count && !mi_store_open_rows(store, table, count - table->row_count)) {
+        return false;
+    }
+    table->kept_rows = count;
+    mi_store_close_rows(store, table);
     return true;
 }
 
@@ -308,9 +354,7 @@ void mi_store_clear_rows(mi_store *store) {
             destruct_rows(store, table);
             table->row_count = 0;
             table->row_moves++;
-            while (table->chunk_count > 1) {
-                drop_last_chunk(store, table);
-            }
+            mi_store_close_rows(store, table);
         }
     }
 }
@@ -351,21 +395,76 @@ void mi_chunks_release_all(mi_store *store, mi_table *table) {
     }
 }
 
+// Brings the rows of a table's only chunk into the smallest one that has room for them and for those to be kept.
+static void fit_chunk(mi_store *store, mi_table *table) {
+    const uint32_t rows = table->kept_rows > table->row_count ? table->kept_rows : table->row_count;
+    const uint32_t from_shift = table->shift;
+    uint32_t shift = mi_table_first_shift(table);
+    while (1u << shift < rows) {
+        shift++;
+    }
+    uint8_t *to = shift < from_shift ? piece_take(store, table, mi_table_chunk_size(table, shift)) : NULL;
+    if (to == NULL) {
+        return;
+    }
+    mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
+    mi_table_set_shift(table, shift);
+    move_chunk(store, table, from_shift, chunk->base, to, table->row_count);
+    mi_region_give(store->region, chunk->base);
+    chunk->base = to;
+}
+
 void mi_chunks_release_spare(mi_store *store, mi_table *table) {
-    while ((uint64_t)(table->chunk_count - 1) << table->shift >= table->row_count) {
+    const uint32_t filled = chunks_for(table, table->row_count);
+    const uint32_t kept = chunks_for(table, table->kept_rows);
+    while (table->chunk_count > filled && table->chunk_count > kept) {
         drop_last_chunk(store, table);
+    }
+    if (table->chunk_count == 1) {
+        fit_chunk(store, table);
+    }
+    if (table->chunk_count < table->chunk_capacity) {
+        (void)resize_chunk_ids(store, table, table->chunk_count);
+    }
+}
+
+void mi_chunks_shrink_list(mi_store *store) {
+    uint32_t count = store->chunk_count;
+    while (count > 1 && store->chunks[count - 1].base == NULL) {
+        count--;
+    }
+    if (count == store->chunk_capacity) {
+        return;
+    }
+    if (count <= 1) { // no chunk but the one that is never used
+        free_list(store);
+        return;
+    }
+    // Free ids in ascending order, so that those that come again are the low ones.
+    store->chunk_free = 0;
+    for (uint32_t id = count; id-- > 1;) {
+        if (store->chunks[id].base == NULL) {
+            store->chunks[id].of.next_free = store->chunk_free;
+            store->chunk_free = id;
+        }
+    }
+    store->chunk_count = count;
+    (void)resize_list(store, count);
+}
+
+void mi_chunks_trim_region(mi_store *store) {
+    if (store->region == NULL) {
+        return;
+    }
+    mi_region_trim(store->region);
+    if (mi_region_statistics(store->region).block_count == 0) {
+        mi_region_destroy(store->region);
+        store->region = NULL;
     }
 }
 
 void mi_chunks_free(mi_store *store) {
-    if (store->chunk_capacity > 0) {
-        mi_heap_release(store->heap, MICA_MEMORY_TABLES, store->chunks, store->chunk_capacity * sizeof(mi_chunk),
-                        _Alignof(mi_chunk));
-    }
-    store->chunks = NULL;
-    store->chunk_count = 0;
-    store->chunk_capacity = 0;
-    store->chunk_free = 0;
+    free_list(store);
     mi_chunks_release_outgrown(store);
     if (store->region != NULL) {
         mi_region_destroy(store->region);

@@ -720,14 +720,20 @@ mica_schema *mica_schema_create(const mica_schema_def *def) {
         mi_fail_plain(log, MICA_INVALID, "mica_schema_create", "the allocator has only one of its two functions");
         return NULL;
     }
+    if (def != NULL && def->fixed_byte_size > 0 && !mi_heap_fix(&heap, NULL, def->fixed_byte_size)) {
+        mi_fail_memory(log, "mica_schema_create", def->fixed_byte_size);
+        return NULL;
+    }
     mica_schema *schema = mi_heap_allocate_zeroed(&heap, MICA_MEMORY_SCHEMA, sizeof(*schema), _Alignof(mica_schema));
     if (schema == NULL) {
         mi_fail_memory(log, "mica_schema_create", sizeof(*schema));
+        mi_heap_unfix(&heap);
         return NULL;
     }
     const uint32_t serial = next_serial();
     if (serial == 0 || !mi_lock_init(&schema->lock)) {
         mi_heap_release(&heap, MICA_MEMORY_SCHEMA, schema, sizeof(*schema), _Alignof(mica_schema));
+        mi_heap_unfix(&heap);
         mi_fail(log, MICA_LIMIT, "mica_schema_create", "the process has no {} left",
                 MI_TEXT(serial == 0 ? "serial numbers for schemas" : "locks"));
         return NULL;
@@ -766,6 +772,7 @@ void mica_schema_release(mica_schema *schema) {
     mi_lock_destroy(&schema->lock);
     mi_heap heap = schema->heap;
     mi_heap_release(&heap, MICA_MEMORY_SCHEMA, schema, sizeof(*schema), _Alignof(mica_schema));
+    mi_heap_unfix(&heap);
 }
 
 mica_memory_usage mi_schema_memory(const mica_schema *schema) {

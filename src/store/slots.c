@@ -42,6 +42,27 @@ void mi_slots_free(mi_slots *slots, mi_heap *heap) {
     *slots = (mi_slots){0};
 }
 
+// Moves the slots to memory for `capacity` of them, which is not less than are used.
+static bool resize(mi_slots *slots, mi_heap *heap, uint32_t capacity) {
+    uint64_t *data =
+        mi_heap_allocate(heap, MICA_MEMORY_ENTITIES, (size_t)capacity * sizeof(uint64_t), sizeof(uint64_t));
+    if (data == NULL) {
+        return false;
+    }
+    if (slots->used > 0) {
+        memcpy(data, slots->data, slots->used * sizeof(uint64_t));
+    } else {
+        data[0] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
+        slots->used = 1;
+    }
+    mark_unused(data, slots->used, capacity);
+    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
+    slots->data = data;
+    slots->bound = slots->bound == slots->capacity ? capacity : slots->bound;
+    slots->capacity = capacity;
+    return true;
+}
+
 // Room for slots below `need`.
 static mica_result grow(mi_slots *slots, mi_heap *heap, uint64_t need) {
     if (need > (uint64_t)MICA_INDEX_MAX + 1) {
@@ -57,22 +78,16 @@ static mica_result grow(mi_slots *slots, mi_heap *heap, uint64_t need) {
     if (capacity > (uint64_t)MICA_INDEX_MAX + 1) {
         capacity = (uint64_t)MICA_INDEX_MAX + 1;
     }
-    uint64_t *data = mi_heap_allocate(heap, MICA_MEMORY_ENTITIES, capacity * sizeof(uint64_t), sizeof(uint64_t));
-    if (data == NULL) {
-        return MICA_OUT_OF_MEMORY;
+    return resize(slots, heap, (uint32_t)capacity) ? MICA_OK : MICA_OUT_OF_MEMORY;
+}
+
+void mi_slots_trim(mi_slots *slots, mi_heap *heap) {
+    const uint32_t capacity = slots->used > slots->kept ? slots->used : slots->kept;
+    if (capacity <= 1) { // no slot but the one that is never used
+        mi_slots_free(slots, heap);
+    } else if (capacity < slots->capacity) {
+        (void)resize(slots, heap, capacity);
     }
-    if (slots->used > 0) {
-        memcpy(data, slots->data, slots->used * sizeof(uint64_t));
-    } else {
-        data[0] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
-        slots->used = 1;
-    }
-    mark_unused(data, slots->used, capacity);
-    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
-    slots->data = data;
-    slots->bound = slots->bound == slots->capacity ? (uint32_t)capacity : slots->bound;
-    slots->capacity = (uint32_t)capacity;
-    return MICA_OK;
 }
 
 mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra) {

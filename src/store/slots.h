@@ -34,6 +34,7 @@ typedef struct mi_slots {
     uint32_t alive;
     uint32_t retired;
     uint32_t last_count; // slots below `bound` in the last generation that is issued: that will retire when they end
+    uint32_t kept;       // capacity that mi_slots_trim leaves
     uint64_t issued;     // handles that cannot be issued any more, those of skipped generations included
 } mi_slots;
 
@@ -41,6 +42,9 @@ void mi_slots_free(mi_slots *slots, mi_heap *heap);
 
 // Makes room for `extra` more entities. MICA_LIMIT: there are no more indices; MICA_OUT_OF_MEMORY. Sets no error.
 mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra);
+
+// Gives back the room for slots that were never used, if there is memory to move the others to; but for `kept`.
+void mi_slots_trim(mi_slots *slots, mi_heap *heap);
 
 // Ends all entities; low indices are handed out first afterwards. O(1), but O(slots) if there is one in its last
 // generation.

@@ -102,7 +102,6 @@ static bool reserve_table(mi_store *store) {
     mi_heap *heap = store->heap;
     return MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->tables, store->tables.count + 1) &&
            MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->ordered, store->ordered.count + 1) &&
-           MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->table_ids_free, store->tables.count + 1) &&
            mi_map_reserve(&store->table_map, heap, MICA_MEMORY_TABLES, 1);
 }
 
@@ -248,18 +247,18 @@ static void drop_table(mi_store *store, mi_table *table) {
     mi_chunks_release_all(store, table);
     mi_map_remove(&store->table_map, table->hash, table->id);
     store->tables.data[table->id] = NULL;
-    store->table_ids_free.data[store->table_ids_free.count++] = table->id;
     store->tables_live--;
     mi_table_destroy(store->heap, table);
 }
 
-void mi_store_trim(mi_store *store) {
+// Tables without rows; the others give back the chunks that they do not need. Whether one was dropped.
+static bool drop_tables(mi_store *store) {
     uint32_t kept = 0;
     uint32_t kept_sorted = 0;
     const uint32_t live_before = store->tables_live;
     for (uint32_t i = 0; i < store->ordered.count; i++) {
         mi_table *table = store->ordered.data[i];
-        if (table->row_count == 0) {
+        if (table->row_count == 0 && table->kept_rows == 0) {
             drop_table(store, table);
             continue;
         }
@@ -270,7 +269,43 @@ void mi_store_trim(mi_store *store) {
     }
     store->ordered.count = kept;
     store->sorted_count = kept_sorted;
-    if (store->tables_live != live_before) {
+    return store->tables_live != live_before;
+}
+
+// Lists the ids that no table has, so that the lowest is given out first. Without memory for the list they wait for the
+// next time.
+static void note_free_ids(mi_store *store) {
+    mi_heap *heap = store->heap;
+    MI_FREE(heap, MICA_MEMORY_TABLES, &store->table_ids_free);
+    const uint32_t free_count = store->tables.count - store->tables_live;
+    if (free_count == 0 || !MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->table_ids_free, free_count)) {
+        return;
+    }
+    for (uint32_t id = store->tables.count; id-- > 0;) {
+        if (store->tables.data[id] == NULL) {
+            store->table_ids_free.data[store->table_ids_free.count++] = id;
+        }
+    }
+}
+
+// Gives back what the lists of tables and the map have room for beyond the tables that there are.
+static void shrink_lists(mi_store *store) {
+    mi_heap *heap = store->heap;
+    uint32_t count = store->tables.count;
+    while (store->tables.data[count - 1] == NULL) { // the root stays
+        count--;
+    }
+    store->tables.count = count;
+    note_free_ids(store);
+    MI_SHRINK(heap, MICA_MEMORY_TABLES, &store->tables);
+    MI_SHRINK(heap, MICA_MEMORY_TABLES, &store->ordered);
+    MI_FREE(heap, MICA_MEMORY_TABLES, &store->scratch);
+    mi_map_shrink(&store->table_map, heap, MICA_MEMORY_TABLES);
+}
+
+void mi_store_trim(mi_store *store) {
+    mi_chunks_release_outgrown(store);
+    if (drop_tables(store)) {
         for (uint32_t id = 0; id < store->tables.count; id++) {
             if (store->tables.data[id] != NULL) {
                 mi_table_forget_edges(store->heap, store->tables.data[id]);
@@ -278,12 +313,12 @@ void mi_store_trim(mi_store *store) {
         }
         store->tables_dropped++;
     }
+    shrink_lists(store);
+    mi_slots_trim(&store->slots, store->heap);
+    mi_chunks_shrink_list(store);
     mi_store_trim_pools(store);
     mi_store_trim_visibility(store);
-    mi_chunks_release_outgrown(store);
-    if (store->region != NULL) {
-        mi_region_trim(store->region);
-    }
+    mi_chunks_trim_region(store);
 }
 
 // Validation

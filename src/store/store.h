@@ -92,7 +92,7 @@ static inline mi_table *mi_store_root(const mi_store *store) {
 // Brings `ordered` and every table's rank up to date: canonical order is by the tables' sorted lists of names. False:
 // out of memory.
 bool mi_store_order(mi_store *store);
-// Drops tables without rows, spare chunks, free blocks, and what pools and marks do not use.
+// Drops tables without rows, spare chunks, free blocks, room in lists, and what pools and marks do not use.
 void mi_store_trim(mi_store *store);
 
 // Rows. A row is opened (memory made sure of, not counted yet), filled in, then published; or left alone, which undoes
@@ -104,7 +104,12 @@ static inline bool mi_store_open_row(mi_store *store, mi_table *table) {
     return MICA_LIKELY(table->row_count < (uint64_t)table->chunk_count << table->shift) ||
            mi_store_open_rows(store, table, 1);
 }
-// Gives back the chunks of rows that were opened and are not to be published, all but one.
+// Makes room for `count` rows in all and keeps it when rows go, until the next call says less. Only an empty table of
+// which nothing is kept is dropped.
+bool mi_store_keep_rows(mi_store *store, mi_table *table, uint32_t count);
+// Takes blocks for chunks until they have so many bytes, and keeps so many.
+bool mi_store_keep_chunks(mi_store *store, size_t byte_size);
+// Gives back the chunks of rows that were opened and are not to be published, all but one and those that are kept.
 void mi_store_close_rows(mi_store *store, mi_table *table);
 // Moves one value between rows of two columns of its type; the target's column takes over the stamp of the source's if
 // that is later.

@@ -157,7 +157,7 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     table->bit_words = bit_words;
     table->offset_count = offset_count;
     table->component_count = (uint16_t)count;
-    table->allocation_size = size;
+    table->allocation_size = (uint32_t)size; // ids of 16 bits bound it
     if (count > 0) {
         memcpy(table->components, components, count * sizeof(mica_component));
     }
@@ -170,6 +170,10 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     }
     mi_table_set_shift(table, mi_table_first_shift(table));
     return table;
+}
+
+size_t mi_table_byte_size(const mi_table *table) {
+    return table->allocation_size + table->chunk_capacity * sizeof(uint32_t) + table->edge_capacity * sizeof(mi_edge);
 }
 
 void mi_table_destroy(mi_heap *heap, mi_table *table) {

@@ -73,7 +73,8 @@ typedef struct mi_table {
     mi_edge *edges;     // a hash table of edge_capacity (0 or a power of two)
     uint32_t edge_capacity;
     uint32_t edge_count;
-    size_t allocation_size; // of this struct with its arrays
+    uint32_t allocation_size; // of this struct with its arrays
+    uint32_t kept_rows;       // room for so many rows stays when rows go; see mi_store_keep_rows
     uint16_t *last_byte_of; // by component id: the size of a value less one, where offset_of names a column
     // By component id, in units of MI_COLUMN_ALIGN; 0: not here. One more than offset_count, which is 0. It stands here
     // so that a look-up needs no load to find it.
@@ -89,6 +90,8 @@ typedef struct mi_table {
 // one row is over 4 MiB.
 mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_component *components, uint32_t count,
                           mica_result *failure);
+// Bytes of the table with its lists, without chunks.
+size_t mi_table_byte_size(const mi_table *table);
 // Frees a table whose chunks are gone.
 void mi_table_destroy(mi_heap *heap, mi_table *table);
 // The column of a component, found by its id; NULL: it is not here, or a tag. O(log columns).

@@ -455,6 +455,13 @@ void mi_query_forget_runs(mica_query *query) {
     query->runs_driver = NULL;
 }
 
+void mi_query_forget_tables(mica_query *query) {
+    if (query->tables_dropped != query->world->store.tables_dropped) {
+        MI_FREE(&query->world->heap, MICA_MEMORY_QUERIES, &query->tables);
+        MI_FREE(&query->world->heap, MICA_MEMORY_QUERIES, &query->table_bits);
+    }
+}
+
 void mi_query_free(mica_query *query) {
     mi_heap *heap = &query->world->heap;
     mi_heap_release(heap, MICA_MEMORY_QUERIES, query->all_of, query->set_size, sizeof(uint64_t));

@@ -170,6 +170,8 @@ uint64_t mi_query_active_toggles(const mica_query *query);
 bool mi_query_passes(const mica_query *query, mica_entity entity);
 // Frees the runs that walks found.
 void mi_query_forget_runs(mica_query *query);
+// Frees the lists of tables if they are void.
+void mi_query_forget_tables(mica_query *query);
 void mi_query_free(mica_query *query);
 // The first thing that is wrong, or NULL.
 const char *mi_query_validate(const mica_query *query);

@@ -9,6 +9,8 @@
 #include "world/notice.h"
 #include "world/query.h"
 
+#include <mica/capacity.h>
+
 #include <float.h>
 #include <string.h>
 
@@ -26,6 +28,15 @@ static mica_result check_def(const mica_world_def *def) {
         return mi_fail_plain(log, MICA_INVALID, "mica_world_create",
                              "fixed_delta_seconds must be 0, or positive and in the range of a float");
     }
+    if (def->budget.bytes[MICA_MEMORY_SCHEMA] != 0) {
+        return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "a world's budget does not count its schema");
+    }
+    if (def->fixed_memory != NULL && def->fixed_byte_size == 0) {
+        return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "memory that is given has a size");
+    }
+    if (def->room_count < 0 || (def->room_count > 0 && def->rooms == NULL)) {
+        return mi_fail(log, MICA_INVALID, "mica_world_create", "there are no {} rooms", MI_INT(def->room_count));
+    }
     if (def->advance_tick_limit < 0 || def->reaction_limit < 0) {
         return mi_fail(log, MICA_INVALID, "mica_world_create", "{} must not be negative",
                        MI_TEXT(def->advance_tick_limit < 0 ? "advance_tick_limit" : "reaction_limit"));
@@ -39,6 +50,61 @@ static mica_world *fail_create(mica_world *world) {
     return NULL;
 }
 
+// A world in memory of its own, without schema and store; NULL: out of memory.
+static mica_world *begin_world(const mica_world_def *def) {
+    static const char call[] = "mica_world_create";
+    mi_heap heap;
+    mi_heap_init(&heap, &def->allocator);
+    heap.budget = def->budget;
+    if (def->fixed_byte_size > 0 && !mi_heap_fix(&heap, def->fixed_memory, def->fixed_byte_size)) {
+        mi_fail_memory(&def->log, call, def->fixed_byte_size);
+        return NULL;
+    }
+    mica_world *world = mi_heap_allocate_zeroed(&heap, MICA_MEMORY_WORLD, sizeof(mica_world), _Alignof(mica_world));
+    if (world == NULL) {
+        mi_fail_memory(&def->log, call, sizeof(mica_world));
+        mi_heap_unfix(&heap);
+        return NULL;
+    }
+    world->heap = heap;
+    world->log = def->log;
+    world->def = *def;
+    // What belongs to the caller.
+    world->def.name = NULL;
+    world->def.schema = NULL;
+    world->def.fixed_memory = NULL;
+    world->def.rooms = NULL;
+    world->def.room_count = 0;
+    return world;
+}
+
+// The schema that the definition names, or one of the world's own, which is as fixed as the world is.
+static bool find_schema(mica_world *world, const mica_world_def *def) {
+    if (def->schema != NULL) {
+        world->schema = mica_schema_retain(def->schema);
+        return true;
+    }
+    world->owns_schema = true;
+    world->schema = mica_schema_create(
+        &(mica_schema_def){.allocator = def->allocator,
+                           .log = def->log,
+                           .fixed_byte_size = def->fixed_byte_size > 0 ? MICA_FIXED_SCHEMA_BYTES : 0});
+    return world->schema != NULL;
+}
+
+// Makes the room that the definition asks for; the error is set.
+static bool make_first_room(mica_world *world, const mica_world_def *def) {
+    if (def->entity_capacity > 0 && mica_world_reserve(world, def->entity_capacity) != MICA_OK) {
+        return false;
+    }
+    for (int32_t i = 0; i < def->room_count; i++) {
+        if (mica_world_make_room(world, &def->rooms[i]) != MICA_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 mica_world *mica_world_create(const mica_world_def *def) {
     const mica_world_def defaults = {0};
     if (def == NULL) {
@@ -47,32 +113,18 @@ mica_world *mica_world_create(const mica_world_def *def) {
     if (check_def(def) != MICA_OK) {
         return NULL;
     }
-    mi_heap heap;
-    mi_heap_init(&heap, &def->allocator);
-    mica_world *world = mi_heap_allocate_zeroed(&heap, MICA_MEMORY_WORLD, sizeof(mica_world), _Alignof(mica_world));
+    mica_world *world = begin_world(def);
     if (world == NULL) {
-        mi_fail_memory(&def->log, "mica_world_create", sizeof(mica_world));
         return NULL;
     }
-    world->heap = heap;
-    world->log = def->log;
-    world->def = *def;
-    world->def.name = NULL;
-    world->def.schema = NULL;
-    if (def->schema != NULL) {
-        world->schema = mica_schema_retain(def->schema);
-    } else {
-        world->schema = mica_schema_create(&(mica_schema_def){.allocator = def->allocator, .log = def->log});
-        world->owns_schema = true;
-    }
-    if (world->schema == NULL) {
+    if (!find_schema(world, def)) {
         return fail_create(world);
     }
     world->name = mi_heap_copy_text(&world->heap, MICA_MEMORY_WORLD, def->name == NULL ? "world" : def->name);
-    if (!mi_store_init(&world->store, &world->heap, world->schema) || world->name == NULL) {
+    if (world->name == NULL || !mi_store_init(&world->store, &world->heap, world->schema)) {
         return fail_create(world);
     }
-    if (def->entity_capacity > 0 && mica_world_reserve(world, def->entity_capacity) != MICA_OK) {
+    if (!make_first_room(world, def)) {
         mica_world_destroy(world);
         return NULL;
     }
@@ -123,6 +175,7 @@ void mica_world_destroy(mica_world *world) {
     mica_schema_release(world->schema);
     mi_heap last = world->heap;
     mi_heap_release(&last, MICA_MEMORY_WORLD, world, sizeof(mica_world), _Alignof(mica_world));
+    mi_heap_unfix(&last);
 }
 
 mica_schema *mica_world_schema(const mica_world *world) {
@@ -155,11 +208,15 @@ mica_result mica_world_reserve(mica_world *world, uint32_t count) {
     }
     const uint32_t alive = world->store.slots.alive;
     const mica_result result = mi_slots_reserve(&world->store.slots, &world->heap, count > alive ? count - alive : 0);
+    if (result == MICA_OK) {
+        world->store.slots.kept = count == 0 ? 0 : world->store.slots.capacity;
+        return MICA_OK;
+    }
     if (result == MICA_LIMIT) {
         return mi_fail(&world->log, result, "mica_world_reserve", "no room for {} entities: a world holds {} at most",
                        MI_UINT(count), MI_UINT(MICA_INDEX_MAX));
     }
-    return result == MICA_OK ? MICA_OK : mi_fail_memory(&world->log, "mica_world_reserve", count * sizeof(uint64_t));
+    return mi_fail_memory(&world->log, "mica_world_reserve", count * sizeof(uint64_t));
 }
 
 mica_result mica_world_clear(mica_world *world) {
@@ -218,6 +275,13 @@ mica_result mica_world_trim(mica_world *world) {
         }
     }
     mi_store_trim(&world->store);
+    for (uint32_t i = 0; i < world->queries.count; i++) {
+        mi_query_forget_tables(world->queries.data[i]);
+    }
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->changes);
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->elements);
+    MI_SHRINK(&world->heap, MICA_MEMORY_QUERIES, &world->queries);
+    mi_map_shrink(&world->query_map, &world->heap, MICA_MEMORY_QUERIES);
     return MICA_OK;
 }
 
@@ -232,6 +296,7 @@ mica_memory_usage mica_world_memory(const mica_world *world) {
             usage.bytes[i] += schema.bytes[i];
         }
         usage.total += schema.total;
+        usage.peak += schema.peak;
     }
     return usage;
 }

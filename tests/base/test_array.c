@@ -119,13 +119,38 @@ static void a_freed_array_is_empty_and_can_grow_again(void **state) {
     assert_int_equal(f->narrow.capacity, 8);
 }
 
+static void shrinking_leaves_no_room_and_all_elements(void **state) {
+    fixture *f = *state;
+    assert_true(MI_RESERVE(&f->heap, purpose, &f->narrow, 100));
+    f->narrow.count = 3;
+    f->narrow.data[2] = 77;
+    test_allocator_fail_at(&f->allocator, 1);
+    MI_SHRINK(&f->heap, purpose, &f->narrow);
+    test_allocator_fail_stop(&f->allocator);
+    assert_int_equal(f->narrow.capacity, 100); // there was no memory to move to
+    MI_SHRINK(&f->heap, purpose, &f->narrow);
+    assert_int_equal(f->narrow.capacity, 3);
+    assert_int_equal(f->narrow.data[2], 77);
+    const uint64_t calls = f->allocator.call_count;
+    MI_SHRINK(&f->heap, purpose, &f->narrow); // nothing left to do
+    assert_true(f->allocator.call_count == calls);
+    f->narrow.count = 0;
+    MI_SHRINK(&f->heap, purpose, &f->narrow);
+    assert_null(f->narrow.data);
+    assert_int_equal(f->allocator.live_bytes, 0);
+}
+
 #define ARRAY_TEST(FUNCTION) cmocka_unit_test_setup_teardown(FUNCTION, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        ARRAY_TEST(contents_survive_growth),      ARRAY_TEST(capacity_grows_by_half_from_eight),
-        ARRAY_TEST(a_larger_need_is_met_exactly), ARRAY_TEST(without_memory_an_array_is_as_it_was),
-        ARRAY_TEST(impossible_needs_are_refused), ARRAY_TEST(a_freed_array_is_empty_and_can_grow_again),
+        ARRAY_TEST(contents_survive_growth),
+        ARRAY_TEST(capacity_grows_by_half_from_eight),
+        ARRAY_TEST(a_larger_need_is_met_exactly),
+        ARRAY_TEST(without_memory_an_array_is_as_it_was),
+        ARRAY_TEST(impossible_needs_are_refused),
+        ARRAY_TEST(a_freed_array_is_empty_and_can_grow_again),
+        ARRAY_TEST(shrinking_leaves_no_room_and_all_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

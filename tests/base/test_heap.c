@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
+#include "base/error.h"
+#include "support/test_heap.h"
 
 static void the_default_allocator_serves_all_sizes_and_alignments(void **state) {
     (void)state;
@@ -194,6 +195,105 @@ static void purposes_have_names(void **state) {
     assert_string_equal(mica_memory_purpose_name((mica_memory_purpose)-1), "");
 }
 
+static void a_budget_refuses_what_goes_beyond_and_says_so(void **state) {
+    (void)state;
+    test_allocator allocator;
+    mi_heap heap;
+    test_heap_begin(&allocator, &heap);
+    heap.budget = (mica_memory_budget){.bytes = {[MICA_MEMORY_CHUNKS] = 100}, .total = 150};
+    void *chunks = mi_heap_allocate(&heap, MICA_MEMORY_CHUNKS, 100, 8);
+    assert_non_null(chunks);
+    assert_int_equal(mi_heap_room(&heap, MICA_MEMORY_CHUNKS), 0);
+    assert_int_equal(mi_heap_room(&heap, MICA_MEMORY_WORLD), 50);
+    const uint64_t calls = allocator.call_count;
+    assert_null(mi_heap_allocate(&heap, MICA_MEMORY_CHUNKS, 8, 8));
+    assert_int_equal(mi_fail_memory(NULL, "call", 8), MICA_OUT_OF_MEMORY);
+    assert_string_equal(mica_last_error(), "call: out of memory: the budget for chunks has 100 bytes, of which 100 are "
+                                           "held, and 8 more are needed");
+    assert_null(mi_heap_allocate(&heap, MICA_MEMORY_WORLD, 51, 8));
+    mi_fail_memory(NULL, "call", 51);
+    assert_string_equal(mica_last_error(), "call: out of memory: the budget in all has 150 bytes, of which 100 are "
+                                           "held, and 51 more are needed for world");
+    assert_true(allocator.call_count == calls); // nobody was asked
+    mi_heap_release(&heap, MICA_MEMORY_CHUNKS, chunks, 100, 8);
+    chunks = mi_heap_allocate(&heap, MICA_MEMORY_CHUNKS, 60, 8);
+    assert_non_null(chunks);
+    assert_int_equal(mi_heap_usage(&heap).peak, 100);
+    mi_heap_release(&heap, MICA_MEMORY_CHUNKS, chunks, 60, 8);
+    test_allocator_finish(&allocator);
+}
+
+// What was noted of a budget is said once, and not of what fails for another reason afterwards.
+static void a_shortage_is_said_of_what_it_refused(void **state) {
+    (void)state;
+    test_allocator allocator;
+    mi_heap heap;
+    test_heap_begin(&allocator, &heap);
+    heap.budget.total = 10;
+    assert_null(mi_heap_allocate(&heap, MICA_MEMORY_WORLD, 11, 1));
+    heap.budget.total = 0;
+    test_allocator_fail_at(&allocator, 1);
+    assert_null(mi_heap_allocate(&heap, MICA_MEMORY_WORLD, 12, 1));
+    test_allocator_fail_stop(&allocator);
+    mi_fail_memory(NULL, "call", 12);
+    assert_string_equal(mica_last_error(), "call: out of memory, 12 bytes were asked for");
+    heap.budget.total = 10;
+    assert_null(mi_heap_allocate(&heap, MICA_MEMORY_WORLD, 11, 1));
+    mi_fail_memory(NULL, "call", 11);
+    assert_non_null(strstr(mica_last_error(), "budget"));
+    mi_fail_memory(NULL, "call", 11);
+    assert_null(strstr(mica_last_error(), "budget"));
+    test_allocator_finish(&allocator);
+}
+
+static void a_fixed_heap_asks_once(void **state) {
+    (void)state;
+    test_allocator allocator;
+    mi_heap heap;
+    test_heap_begin(&allocator, &heap);
+    assert_true(mi_heap_fix(&heap, NULL, 65536));
+    assert_int_equal(allocator.call_count, 1);
+    void *small = mi_heap_allocate(&heap, MICA_MEMORY_WORLD, 10, 1);
+    void *large = mi_heap_allocate_zeroed(&heap, MICA_MEMORY_TABLES, 30000, 4096);
+    assert_non_null(small);
+    assert_non_null(large);
+    assert_int_equal((uintptr_t)large % 4096, 0);
+    assert_int_equal(((char *)large)[29999], 0);
+    assert_int_equal(mi_heap_usage(&heap).total, 30010);
+    assert_null(mi_heap_allocate(&heap, MICA_MEMORY_TABLES, 40000, 16));
+    mi_fail_memory(NULL, "call", 1);
+    assert_non_null(strstr(mica_last_error(), "65536 bytes are fixed"));
+    assert_non_null(strstr(mica_last_error(), "40000 more are needed for tables"));
+    assert_null(mi_heap_allocate(&heap, MICA_MEMORY_TABLES, 8, 8192)); // no such alignment
+    mi_heap_release(&heap, MICA_MEMORY_TABLES, large, 30000, 4096);
+    large = mi_heap_allocate(&heap, MICA_MEMORY_TABLES, 50000, 16);
+    assert_non_null(large);
+    mi_heap_release(&heap, MICA_MEMORY_TABLES, large, 50000, 16);
+    mi_heap_release(&heap, MICA_MEMORY_WORLD, small, 10, 1);
+    assert_int_equal(allocator.call_count, 1);
+    mi_heap_unfix(&heap);
+    test_allocator_finish(&allocator);
+}
+
+static void a_fixed_heap_needs_memory_that_holds_something(void **state) {
+    (void)state;
+    test_allocator allocator;
+    mi_heap heap;
+    test_heap_begin(&allocator, &heap);
+    assert_false(mi_heap_fix(&heap, NULL, 100));
+    assert_int_equal(allocator.live_bytes, 0);
+    test_allocator_fail_at(&allocator, 1);
+    assert_false(mi_heap_fix(&heap, NULL, 65536));
+    test_allocator_fail_stop(&allocator);
+    static char memory[65536];
+    assert_true(mi_heap_fix(&heap, memory, sizeof(memory)));
+    char *piece = mi_heap_allocate(&heap, MICA_MEMORY_WORLD, 100, 64);
+    assert_true(piece > memory && piece + 100 < memory + sizeof(memory));
+    mi_heap_release(&heap, MICA_MEMORY_WORLD, piece, 100, 64);
+    mi_heap_unfix(&heap);
+    test_allocator_finish(&allocator);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_allocator_serves_all_sizes_and_alignments),
@@ -207,6 +307,10 @@ int main(void) {
         cmocka_unit_test(texts_are_copied_with_their_end),
         cmocka_unit_test(products_that_do_not_fit_are_told),
         cmocka_unit_test(purposes_have_names),
+        cmocka_unit_test(a_budget_refuses_what_goes_beyond_and_says_so),
+        cmocka_unit_test(a_shortage_is_said_of_what_it_refused),
+        cmocka_unit_test(a_fixed_heap_asks_once),
+        cmocka_unit_test(a_fixed_heap_needs_memory_that_holds_something),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

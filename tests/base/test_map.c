@@ -218,6 +218,28 @@ static void hashes_of_small_numbers_spread_over_the_low_bits(void **state) {
     }
 }
 
+static void shrinking_leaves_what_is_there_in_few_cells(void **state) {
+    fixture *f = *state;
+    for (uint32_t i = 0; i < 1000; i++) {
+        insert(f, i * 7, i);
+    }
+    for (uint32_t i = 20; i < 1000; i++) {
+        mi_map_remove(&f->map, i * 7, i);
+    }
+    test_allocator_fail_at(&f->allocator, 1);
+    mi_map_shrink(&f->map, &f->heap, purpose);
+    test_allocator_fail_stop(&f->allocator);
+    assert_true(f->map.capacity >= 1000); // there was no memory to move to
+    mi_map_shrink(&f->map, &f->heap, purpose);
+    assert_int_equal(f->map.capacity, 32);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(find(f, i * 7, i), i);
+        mi_map_remove(&f->map, i * 7, i);
+    }
+    mi_map_shrink(&f->map, &f->heap, purpose);
+    assert_int_equal(f->allocator.live_bytes, 0);
+}
+
 #define MAP_TEST(FUNCTION) cmocka_unit_test_setup_teardown(FUNCTION, set_up, tear_down)
 
 int main(void) {
@@ -230,6 +252,7 @@ int main(void) {
         MAP_TEST(reserved_room_takes_that_many_without_allocating),
         MAP_TEST(without_memory_a_map_is_as_it_was),
         MAP_TEST(random_operations_agree_with_a_model),
+        MAP_TEST(shrinking_leaves_what_is_there_in_few_cells),
         cmocka_unit_test(hashes_depend_on_every_byte_and_the_size),
         cmocka_unit_test(equal_bytes_hash_alike_wherever_they_stand),
         cmocka_unit_test(hashes_of_small_numbers_spread_over_the_low_bits),

@@ -355,6 +355,117 @@ static void the_same_calls_give_the_same_layout(void **state) {
     mi_region_destroy(other);
 }
 
+static void kept_blocks_stay_when_they_are_free(void **state) {
+    fixture *f = *state;
+    const size_t kept = 3 * MI_REGION_BLOCK_SIZE + MI_REGION_FIRST_BLOCK_SIZE;
+    assert_true(mi_region_keep(f->region, kept));
+    assert_int_equal(block_bytes(f), kept);
+    const uint64_t calls = f->allocator.call_count;
+    void *pieces[48];
+    for (int i = 0; i < 48; i++) { // all but the small block are full then
+        pieces[i] = mi_region_take(f->region, MI_REGION_BLOCK_SIZE / 16 - 128, 64);
+        assert_non_null(pieces[i]);
+    }
+    assert_true(f->allocator.call_count == calls);
+    for (int i = 0; i < 48; i++) {
+        mi_region_give(f->region, pieces[i]);
+        assert_true(mi_region_validate(f->region));
+    }
+    mi_region_trim(f->region);
+    assert_int_equal(block_bytes(f), kept);
+    assert_true(mi_region_keep(f->region, MI_REGION_BLOCK_SIZE));
+    assert_int_equal(block_bytes(f), kept); // given back by trimming alone
+    mi_region_trim(f->region);
+    assert_int_equal(block_bytes(f), MI_REGION_BLOCK_SIZE);
+    assert_true(mi_region_keep(f->region, 0));
+    mi_region_trim(f->region);
+    assert_int_equal(block_bytes(f), 0);
+}
+
+static void blocks_that_cannot_be_kept_are_given_back(void **state) {
+    fixture *f = *state;
+    assert_non_null(mi_region_take(f->region, 100, 64));
+    test_allocator_fail_at(&f->allocator, 3);
+    assert_false(mi_region_keep(f->region, 4 * MI_REGION_BLOCK_SIZE));
+    test_allocator_fail_stop(&f->allocator);
+    assert_int_equal(block_bytes(f), MI_REGION_FIRST_BLOCK_SIZE);
+    assert_true(mi_region_validate(f->region));
+}
+
+static void a_budget_makes_the_next_block_smaller(void **state) {
+    fixture *f = *state;
+    while (block_bytes(f) < 4 * MI_REGION_BLOCK_SIZE) {
+        assert_non_null(mi_region_take(f->region, 4000, 64));
+    }
+    while (mi_region_statistics(f->region).free_largest >= 4000) {
+        assert_non_null(mi_region_take(f->region, 4000, 64));
+    }
+    const size_t before = block_bytes(f);
+    f->heap.budget.bytes[MICA_MEMORY_CHUNKS] = f->heap.bytes[MICA_MEMORY_CHUNKS] + MI_REGION_BLOCK_SIZE / 4;
+    assert_non_null(mi_region_take(f->region, 4000, 64));
+    assert_int_equal(block_bytes(f) - before, MI_REGION_BLOCK_SIZE / 4);
+    f->heap.budget.bytes[MICA_MEMORY_CHUNKS] = 1;
+    assert_null(mi_region_take(f->region, 1000000, 64));
+    f->heap.budget.bytes[MICA_MEMORY_CHUNKS] = 0;
+}
+
+// Given memory is cut into pieces to the last unit, whatever came and went before, and is whole again afterwards.
+static void a_region_in_given_memory_has_just_that(void **state) {
+    (void)state;
+    static unsigned char memory[(size_t)3 << 20];
+    for (size_t shift = 0; shift < 3; shift++) {
+        mi_region *region = mi_region_create_in(memory + shift * 7, sizeof(memory) - 64);
+        assert_non_null(region);
+        const size_t whole = mi_region_statistics(region).free_largest;
+        assert_true(whole > sizeof(memory) - 8192);
+        assert_null(mi_region_take(region, whole + 1, 64));
+        void *all = mi_region_take(region, whole, 64);
+        assert_non_null(all);
+        memset(all, 1, whole);
+        assert_null(mi_region_take(region, 1, 64));
+        mi_region_give(region, all);
+        void *aligned = mi_region_take(region, 1000, 4096);
+        assert_int_equal((uintptr_t)aligned % 4096, 0);
+        size_t taken = 0;
+        void *pieces[64];
+        test_random random = {.state = 7};
+        while (taken < 64 &&
+               (pieces[taken] = mi_region_take(region, 1 + test_random_below(&random, 100000), 64)) != NULL) {
+            taken++;
+        }
+        assert_true(taken > 20);
+        assert_true(mi_region_validate(region));
+        while (taken > 0) {
+            mi_region_give(region, pieces[--taken]);
+        }
+        mi_region_give(region, aligned);
+        mi_region_trim(region);
+        assert_true(mi_region_validate(region));
+        assert_int_equal(mi_region_statistics(region).free_largest, whole);
+        mi_region_destroy(region);
+    }
+    memset(memory, 2, sizeof(memory)); // nothing is left poisoned
+    assert_null(mi_region_create_in(memory, 64));
+    assert_null(mi_region_create_in(memory, 4096));
+}
+
+// A piece that would just do is found although its class has smaller ones in front.
+static void given_memory_is_searched_for_the_last_piece_that_fits(void **state) {
+    (void)state;
+    static unsigned char memory[(size_t)1 << 20];
+    mi_region *region = mi_region_create_in(memory, sizeof(memory));
+    void *fits = mi_region_take(region, 64 * 67 - 32, 64);
+    void *fence = mi_region_take(region, 64, 64);
+    void *smaller = mi_region_take(region, 64 * 65 - 32, 64);
+    void *rest = mi_region_take(region, mi_region_statistics(region).free_largest, 64);
+    assert_non_null(rest);
+    mi_region_give(region, fits);
+    mi_region_give(region, smaller);
+    assert_ptr_equal(mi_region_take(region, 64 * 67 - 32, 64), fits);
+    (void)fence;
+    mi_region_destroy(region);
+}
+
 #define REGION_TEST(FUNCTION) cmocka_unit_test_setup_teardown(FUNCTION, set_up, tear_down)
 
 int main(void) {
@@ -379,6 +490,11 @@ int main(void) {
 #endif
         REGION_TEST(random_pieces_keep_their_contents),
         REGION_TEST(the_same_calls_give_the_same_layout),
+        REGION_TEST(kept_blocks_stay_when_they_are_free),
+        REGION_TEST(blocks_that_cannot_be_kept_are_given_back),
+        REGION_TEST(a_budget_makes_the_next_block_smaller),
+        REGION_TEST(a_region_in_given_memory_has_just_that),
+        REGION_TEST(given_memory_is_searched_for_the_last_piece_that_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

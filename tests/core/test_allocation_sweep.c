@@ -844,6 +844,42 @@ static bool world_create(sweep *s) {
     mica_world_destroy(world);
     return world != NULL;
 }
+static bool world_create_with_rooms(sweep *s) {
+    const mica_room room = {.types = {mica_type_of(Position), mica_type_of(Ore)}, .count = 10};
+    mica_world *world = mica_world_create(
+        &(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator), .rooms = &room, .room_count = 1});
+    mica_world_destroy(world);
+    return world != NULL;
+}
+static bool world_create_fixed(sweep *s) {
+    mica_world *world = mica_world_create(
+        &(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator), .fixed_byte_size = 100000});
+    mica_world_destroy(world);
+    return world != NULL;
+}
+static bool world_fixed_size(sweep *s) {
+    return mica_world_fixed_size(&(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator)}) > 0;
+}
+static bool world_keep_chunks(sweep *s) {
+    return mica_world_keep_chunks(s->w.world, 1000000) == MICA_OK;
+}
+static bool world_make_room(sweep *s) {
+    const mica_room room = {.types = {mica_type_of(Mass), mica_type_of(Position)}, .count = 1000};
+    return mica_world_make_room(s->w.world, &room) == MICA_OK;
+}
+static bool world_make_room_in_pool(sweep *s) {
+    return mica_world_make_room(s->w.world, &(mica_room){.types = {mica_type_of(Ore)}, .count = 100}) == MICA_OK;
+}
+static void count_tables(const mica_table_stats *table, void *user) {
+    *(int32_t *)user += table->component_count > 0;
+}
+static bool world_visit_tables(sweep *s) {
+    int32_t count = 0;
+    return mica_world_visit_tables(s->w.world, count_tables, &count) == count && count > 0;
+}
+static void make_a_table(sweep *s) {
+    assert_true(made(mica_spawn(s->w.world, mica_value_of(Sand, {1}))));
+}
 static bool world_has_types(sweep *s) {
     assert_false(mica_has_any(s->w.world, s->plain, mica_type_of(Fresh)));
     return mica_last_result() == MICA_OK;
@@ -969,12 +1005,19 @@ static const sweep_operation operations[] = {
     {"mica_transform_system_add", transform_system_add, NULL, false},
     {"mica_world_advance", world_advance, let_system_spawn, true},
     {"mica_world_create", world_create, NULL, false},
+    {"mica_world_create", world_create_fixed, NULL, false},
+    {"mica_world_create", world_create_with_rooms, NULL, false},
+    {"mica_world_fixed_size", world_fixed_size, NULL, false},
     {"mica_world_has_types", world_has_types, NULL, false},
     {"mica_world_inbox", world_inbox, NULL, false},
+    {"mica_world_keep_chunks", world_keep_chunks, NULL, false},
+    {"mica_world_make_room", world_make_room, NULL, false},
+    {"mica_world_make_room", world_make_room_in_pool, fill_pools, false},
     {"mica_world_register", world_register, NULL, false},
     {"mica_world_reserve", world_reserve, NULL, false},
     {"mica_world_step", world_step, let_system_spawn, true},
     {"mica_world_validate", world_validate, NULL, false},
+    {"mica_world_visit_tables", world_visit_tables, make_a_table, false},
 };
 
 // Does it again with memory, after a failure of allocation `n`.
@@ -1338,6 +1381,12 @@ static bool a_world_answers(sweep *s) {
            mica_world_schema(world) != NULL && mica_world_tick(world) == 1 && mica_world_alpha(world) == 0 &&
            mica_world_advance_version(s->w.world) > 0 && mica_world_version(world) > 1;
 }
+static bool figures_are_told(sweep *s) {
+    const mica_memory_budget budget = {.total = 1};
+    return mica_entity_byte_size(s->w.world, s->bare) > 0 && mica_world_fragmentation(s->w.world).slot_count > 0 &&
+           mica_world_set_budget(s->w.world, &budget) == MICA_OK && mica_world_budget(s->w.world).total == 1 &&
+           mica_world_set_budget(s->w.world, NULL) == MICA_OK;
+}
 static bool a_world_is_cleared_and_trimmed(sweep *s) {
     return mica_world_clear(s->w.world) == MICA_OK && mica_world_trim(s->w.world) == MICA_OK &&
            mica_world_entity_count(s->w.world) == 0 && mica_world_statistics(s->w.world).table_count == 0;
@@ -1369,6 +1418,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_delta_time", a_tick_runs, let_system_ask, false},
     {"mica_diagnosis_name", findings_are_told, add_idle_system, false},
     {"mica_entity_alive", values_are_read_and_written, NULL, false},
+    {"mica_entity_byte_size", figures_are_told, NULL, false},
     {"mica_entity_component_enabled", what_is_hidden_is_told_and_shown, hide_one, false},
     {"mica_entity_component_version", versions_are_told, NULL, false},
     {"mica_entity_components", values_are_read_and_written, NULL, false},
@@ -1471,15 +1521,18 @@ static const sweep_operation needs_nothing[] = {
     {"mica_version", errors_are_told_and_forgotten, NULL, false},
     {"mica_world_advance_version", a_world_answers, NULL, false},
     {"mica_world_alpha", a_world_answers, NULL, false},
+    {"mica_world_budget", figures_are_told, NULL, false},
     {"mica_world_clear", a_world_is_cleared_and_trimmed, NULL, false},
     {"mica_world_destroy", another_world_ends, fill_other, false},
     {"mica_world_diagnose", findings_are_told, add_idle_system, false},
     {"mica_world_entity_count", a_world_answers, NULL, false},
+    {"mica_world_fragmentation", figures_are_told, NULL, false},
     {"mica_world_memory", a_world_answers, NULL, false},
     {"mica_world_name", a_world_answers, NULL, false},
     {"mica_world_plan", the_plan_is_told, NULL, false},
     {"mica_world_refresh", killed_ones_are_destroyed, hide_one, false},
     {"mica_world_schema", a_world_answers, NULL, false},
+    {"mica_world_set_budget", figures_are_told, NULL, false},
     {"mica_world_statistics", a_world_answers, NULL, false},
     {"mica_world_systems", the_plan_is_told, NULL, false},
     {"mica_world_tick", a_world_answers, NULL, false},
