@@ -446,7 +446,7 @@ static void a_region_in_given_memory_has_just_that(void **state) {
     }
     memset(memory, 2, sizeof(memory)); // nothing is left poisoned
     assert_null(mi_region_create_in(memory, 64));
-    assert_null(mi_region_create_in(memory, 4096));
+    assert_null(mi_region_create_in(memory, 3000));
 }
 
 // A piece that would just do is found although its class has smaller ones in front.
