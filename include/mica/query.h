@@ -166,12 +166,12 @@ typedef struct mica_iter {
     int32_t row;                 ///< current row of a walk by rows
     const mica_entity *entities; ///< `count` handles
     bool open;
-    uint32_t schema_serial; // not 0: the span is a chunk, and columns that `access` knows of are found without a call
-    const uint8_t *access;  // by component id
-    uint32_t access_count;
-    uint32_t offset_count;
+    uint32_t ready_count;  // of `access`; not 0: the span is a chunk, and columns are found in it without a call
+    const uint8_t *access; // by component id
     const uint16_t *offsets;
+    uint32_t offset_count;
     uint8_t *base;
+    uint64_t key; // mica_head's
     const struct mica_front *world;
     mica_query *query;
     mica_run *run;
@@ -223,21 +223,8 @@ MICA_API void *mica_iter_write(const mica_iter *iter, mica_type *type);
 #define MICA_HEAD_WRITE_READY 16 // the same, and written with all of it marked
 // The offset of a column that an access is ready for, in units of MICA_HEAD_COLUMN_ALIGN; 0: a call has to find it.
 static inline uint32_t mica_iter_offset(const mica_iter *iter, mica_type *type, uint8_t access) {
-#if defined(__GNUC__)
-    if (MICA_LIKELY(type != NULL)) {
-        const uint64_t cache = __atomic_load_n(&type->cache, __ATOMIC_RELAXED);
-        const uint32_t known = (uint32_t)cache;
-        if (MICA_LIKELY((uint32_t)(cache >> 32) == iter->schema_serial && known < iter->access_count &&
-                        (iter->access[known] & access) != 0)) {
-            return iter->offsets[known];
-        }
-    }
-#else
-    (void)iter;
-    (void)type;
-    (void)access;
-#endif
-    return 0;
+    const uint64_t known = mica_type_known(type, iter->key);
+    return MICA_LIKELY(known < iter->ready_count && (iter->access[known] & access) != 0) ? iter->offsets[known] : 0;
 }
 /// \endcond
 

@@ -1,11 +1,10 @@
-// Tables and their graph: finding, making, ordering and dropping them. Rows are in rows.c.
+// Tables and their graph: finding, making and dropping them. Rows are in rows.c, the order of tables in table_order.c.
 //
 // A set of components is looked up by hash and compared in full. `ordered` is kept lazily: new tables stand behind the
 // sorted part until somebody asks for the order, so that making many tables costs one sort. The relative order of two
 // tables never changes, since names do not.
 #include "store/store.h"
 
-#include "base/sort.h"
 #include "store/chunks.h"
 #include "store/pools.h"
 #include "store/visibility.h"
@@ -89,6 +88,7 @@ void mi_store_free(mi_store *store) {
     mi_heap *heap = store->heap;
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->tables);
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->ordered);
+    MI_FREE(heap, MICA_MEMORY_TABLES, &store->ordered_words);
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->table_ids_free);
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->scratch);
     mi_map_free(&store->table_map, heap, MICA_MEMORY_TABLES);
@@ -102,6 +102,7 @@ static bool reserve_table(mi_store *store) {
     mi_heap *heap = store->heap;
     return MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->tables, store->tables.count + 1) &&
            MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->ordered, store->ordered.count + 1) &&
+           MI_RESERVE(heap, MICA_MEMORY_TABLES, &store->ordered_words, store->ordered.count + 1) &&
            mi_map_reserve(&store->table_map, heap, MICA_MEMORY_TABLES, 1);
 }
 
@@ -130,6 +131,10 @@ mi_table *mi_store_table(mi_store *store, const mica_component *components, uint
     store->tables.data[table->id] = table;
     if (table->id != 0) { // the root has no place in the order of visit
         store->ordered.data[store->ordered.count++] = table;
+        store->ordered_words.data[store->ordered_words.count++] = table->bits[0];
+        if (table->offset_count > store->component_bound) {
+            store->component_bound = table->offset_count;
+        }
     }
     mi_map_insert(&store->table_map, hash, table->id);
     store->tables_live++;
@@ -199,48 +204,6 @@ mi_table *mi_store_find_without(mi_store *store, mi_table *table, mica_component
     return target;
 }
 
-// Canonical order
-
-static int compare_tables(const mi_store *store, const mi_table *a, const mi_table *b) {
-    const uint32_t shared = a->component_count < b->component_count ? a->component_count : b->component_count;
-    for (uint32_t i = 0; i < shared; i++) {
-        if (a->by_name[i] != b->by_name[i]) {
-            return mi_type_compare_names(mi_schema_type(store->schema, a->by_name[i]),
-                                         mi_schema_type(store->schema, b->by_name[i]));
-        }
-    }
-    return (a->component_count > b->component_count) - (a->component_count < b->component_count);
-}
-
-static int compare_ids(const void *context, uint32_t a, uint32_t b) {
-    const mi_store *store = context;
-    return compare_tables(store, store->tables.data[a], store->tables.data[b]);
-}
-
-bool mi_store_order(mi_store *store) {
-    const uint32_t count = store->ordered.count;
-    if (store->sorted_count == count) {
-        return true;
-    }
-    const size_t byte_size = (size_t)2 * count * sizeof(uint32_t);
-    uint32_t *ids = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, byte_size, sizeof(uint32_t));
-    if (ids == NULL) {
-        store->failure = MICA_OUT_OF_MEMORY;
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        ids[i] = store->ordered.data[i]->id;
-    }
-    mi_sort(ids, ids + count, count, compare_ids, store);
-    for (uint32_t i = 0; i < count; i++) {
-        store->ordered.data[i] = store->tables.data[ids[i]];
-        store->ordered.data[i]->rank = i;
-    }
-    mi_heap_release(store->heap, MICA_MEMORY_TABLES, ids, byte_size, sizeof(uint32_t));
-    store->sorted_count = count;
-    return true;
-}
-
 // Dropping
 
 static void drop_table(mi_store *store, mi_table *table) {
@@ -263,11 +226,12 @@ static bool drop_tables(mi_store *store) {
             continue;
         }
         mi_chunks_release_spare(store, table);
-        table->rank = kept;
+        store->ordered_words.data[kept] = store->ordered_words.data[i];
         store->ordered.data[kept++] = table;
         kept_sorted += i < store->sorted_count;
     }
     store->ordered.count = kept;
+    store->ordered_words.count = kept;
     store->sorted_count = kept_sorted;
     return store->tables_live != live_before;
 }
@@ -299,6 +263,7 @@ static void shrink_lists(mi_store *store) {
     note_free_ids(store);
     MI_SHRINK(heap, MICA_MEMORY_TABLES, &store->tables);
     MI_SHRINK(heap, MICA_MEMORY_TABLES, &store->ordered);
+    MI_SHRINK(heap, MICA_MEMORY_TABLES, &store->ordered_words);
     MI_FREE(heap, MICA_MEMORY_TABLES, &store->scratch);
     mi_map_shrink(&store->table_map, heap, MICA_MEMORY_TABLES);
 }
@@ -378,8 +343,13 @@ const char *mi_store_validate(const mi_store *store) {
         return "entity index: locations and rows differ in number";
     }
     for (uint32_t i = 0; fault == NULL && i + 1 < store->sorted_count; i++) {
-        if (compare_tables(store, store->ordered.data[i], store->ordered.data[i + 1]) >= 0) {
+        if (mi_table_compare(store, store->ordered.data[i], store->ordered.data[i + 1]) >= 0) {
             return "store: tables out of canonical order";
+        }
+    }
+    for (uint32_t i = 0; fault == NULL && i < store->ordered.count; i++) {
+        if (store->ordered_words.data[i] != store->ordered.data[i]->bits[0]) {
+            return "store: a table's components are not what is known of them";
         }
     }
     if (fault == NULL && store->region != NULL && !mi_region_validate(store->region)) {

@@ -50,6 +50,8 @@ typedef struct mi_store {
     MI_ARRAY(mi_table *) tables; // by id; NULL where a table was dropped
     MI_ARRAY(mi_table *)
     ordered; // all but the root; the first sorted_count in canonical order, the rest not in place yet
+    MI_ARRAY(uint64_t) ordered_words; // of those in `ordered`: the first word of each one's set of components
+    uint32_t component_bound;         // ids of components from here on were never in a table
     MI_ARRAY(uint32_t) table_ids_free;
     MI_ARRAY(mica_component) scratch; // a set of components in the making
     mi_map table_map;
@@ -89,9 +91,10 @@ mi_table *mi_store_find_without(mi_store *store, mi_table *table, mica_component
 static inline mi_table *mi_store_root(const mi_store *store) {
     return store->tables.data[0];
 }
-// Brings `ordered` and every table's rank up to date: canonical order is by the tables' sorted lists of names. False:
-// out of memory.
+// Brings `ordered` up to date: canonical order is by the tables' sorted lists of names. False: out of memory.
 bool mi_store_order(mi_store *store);
+// Negative, 0 or positive: how two tables stand to each other in that order.
+int mi_table_compare(const mi_store *store, const mi_table *a, const mi_table *b);
 // Drops tables without rows, spare chunks, free blocks, room in lists, and what pools and marks do not use.
 void mi_store_trim(mi_store *store);
 

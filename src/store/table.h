@@ -65,7 +65,6 @@ typedef struct mi_table {
     mica_component *by_name;    // canonical order: by name
     uint64_t *bits;             // the set of components
     uint32_t bit_words;
-    uint32_t rank;        // position in the canonical order of tables; see mi_store_order
     uint32_t chunk_size;  // bytes of a chunk of the present capacity
     uint32_t chunk_align; // bytes
     uint64_t hash;

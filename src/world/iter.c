@@ -78,12 +78,12 @@ static inline bool next_chunk(mica_iter *iter, const mica_query *query) {
         iter->entities = (const mica_entity *)(const void *)iter->base;
         iter->offsets = table->offset_of;
         iter->offset_count = table->offset_count;
-        iter->schema_serial = (uint32_t)(store->key >> 32);
+        iter->ready_count = query->access_count;
         iter->count = (int32_t)(is_last ? rest : capacity);
         return true;
     }
     iter->table_index = query->tables.count;
-    iter->schema_serial = 0;
+    iter->ready_count = 0;
     iter->count = 0;
     iter->entities = NULL;
     return false;
@@ -120,7 +120,7 @@ void mica_iter_end(mica_iter *iter) {
         return;
     }
     iter->open = false;
-    iter->schema_serial = 0;
+    iter->ready_count = 0;
     iter->count = 0;
     mica_query *query = iter->query;
     mica_world *world = query->world;

@@ -225,7 +225,7 @@ static bool compile_sets(mica_query *query, const char *call) {
         }
     }
     const uint32_t highest = query->term_count == 0 ? 0 : query->terms[query->term_count - 1].component;
-    query->word_count = mi_bit_words(highest + 1);
+    query->word_count = mi_bit_words(highest + 1); // one at least
     query->mask_word_count = mi_bit_words(world->store.pool_list.count);
     query->access_count = highest + 1;
     query->set_size = (2 + query->any_count) * (query->word_count + query->mask_word_count) * sizeof(uint64_t) +
@@ -268,6 +268,9 @@ static void compile_terms(mica_query *query) {
         *(pool == NULL ? &table_clauses : &query->pool_clauses) |= mi_term_clauses(term);
     }
     query->requires_table |= (table_clauses & ~query->pool_clauses) != 0;
+    query->is_simple = query->pool_term_count == 0 && !query->requires_nothing && query->disabled != MI_DISABLED_ONLY &&
+                       !mi_query_asks_changes(query);
+    query->matches_by_word = query->word_count <= 1 && query->any_count == 0 && query->toggle_count == 0;
 }
 
 static bool add_change(mica_query *query, uint32_t number, uint8_t asks, uint8_t any, const char *call) {
@@ -523,33 +526,50 @@ uint64_t mi_query_active_toggles(const mica_query *query) {
     return active;
 }
 
-mica_result mi_query_update(mica_query *query, const char *call) {
-    mi_store *store = &query->world->store;
-    const uint64_t active = mi_query_active_toggles(query);
-    if (query->tables_dropped == store->tables_dropped && query->tables_made == store->tables_made &&
-        query->toggles_active == active) {
-        return MICA_OK;
+// As mi_query_matches, of table number `number` in the store's order.
+static inline bool matches_at(const mica_query *query, const mi_store *store, uint32_t number) {
+    const uint64_t word = store->ordered_words.data[number];
+    if ((word & query->all_of[0]) != query->all_of[0]) {
+        return false;
     }
-    const uint32_t word_count = mi_bit_words(store->tables.count);
-    mi_heap *heap = &query->world->heap;
-    if (!mi_store_order(store) || !MI_RESERVE(heap, MICA_MEMORY_QUERIES, &query->tables, store->ordered.count) ||
-        !MI_RESERVE(heap, MICA_MEMORY_QUERIES, &query->table_bits, word_count)) {
+    return query->matches_by_word ? (word & query->none_of[0]) == 0
+                                  : mi_query_matches(query, store->ordered.data[number]);
+}
+
+mica_result mi_query_update_tables(mica_query *query, const char *call) {
+    mi_store *store = &query->world->store;
+    if (!mi_store_order(store) ||
+        !MI_RESERVE(&query->world->heap, MICA_MEMORY_QUERIES, &query->tables, store->ordered.count)) {
         return mi_fail_memory(&query->world->log, call, store->ordered.count * sizeof(mi_table *));
     }
-    query->toggles_active = active;
-    query->tables.count = 0;
-    query->table_bits.count = word_count;
-    memset(query->table_bits.data, 0, word_count * sizeof(uint64_t));
+    query->toggles_active = mi_query_active_toggles(query);
+    query->table_bits.count = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < store->ordered.count; i++) {
-        mi_table *table = store->ordered.data[i];
-        if (mi_query_matches(query, table)) {
-            query->tables.data[query->tables.count++] = table;
-            mi_bit_set(query->table_bits.data, table->id);
+        if (matches_at(query, store, i)) {
+            query->tables.data[count++] = store->ordered.data[i];
         }
     }
+    query->tables.count = count;
     query->tables_made = store->tables_made;
     query->tables_dropped = store->tables_dropped;
     return MICA_OK;
+}
+
+bool mi_query_note_tables(mica_query *query) {
+    const uint32_t word_count = mi_bit_words(query->world->store.tables.count);
+    if (query->table_bits.count > 0) {
+        return true;
+    }
+    if (!MI_RESERVE(&query->world->heap, MICA_MEMORY_QUERIES, &query->table_bits, word_count)) {
+        return false;
+    }
+    query->table_bits.count = word_count;
+    memset(query->table_bits.data, 0, word_count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < query->tables.count; i++) {
+        mi_bit_set(query->table_bits.data, query->tables.data[i]->id);
+    }
+    return true;
 }
 
 const char *mi_query_validate(const mica_query *query) {
@@ -562,8 +582,8 @@ const char *mi_query_validate(const mica_query *query) {
     for (uint32_t i = 0; i < store->ordered.count; i++) {
         const bool is_listed = next < query->tables.count && query->tables.data[next] == store->ordered.data[i];
         const mi_table *table = store->ordered.data[i];
-        if (is_listed != mi_query_matches(query, table) ||
-            is_listed != mi_bit_get(query->table_bits.data, query->table_bits.count, table->id)) {
+        const bool is_noted = mi_bit_get(query->table_bits.data, query->table_bits.count, table->id);
+        if (is_listed != mi_query_matches(query, table) || (query->table_bits.count > 0 && is_noted != is_listed)) {
             return "query: its list of tables is wrong";
         }
         next += is_listed;

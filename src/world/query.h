@@ -106,11 +106,13 @@ struct mica_query {
     mi_query_source sources[MICA_QUERY_TERM_MAX];
     bool requires_table;   // no entity without a row matches
     bool requires_nothing; // neither a table's component nor a pool's: walks all living entities
+    bool is_simple;        // of tables alone: nothing but chunks need be looked at while nobody is hidden or watched
+    bool matches_by_word;  // the first word of a table's set of components says whether it matches
     uint32_t tables_made;  // store's counts when `tables` was last brought up to date
     uint32_t tables_dropped;
     uint64_t toggles_active; // bit n: somebody has toggle n disabled, by then
     MI_ARRAY(mi_table *) tables;
-    MI_ARRAY(uint64_t) table_bits; // by table id: whether it is in `tables`
+    MI_ARRAY(uint64_t) table_bits; // by table id: whether it is in `tables`; empty: not asked for since that changed
     // What a whole walk over pools alone has found; good while the sum of the pools' structure stamps stands. A record
     // is the first position in the driver, how many follow, and a position a source, where a run starts. Or, with
     // MI_RUN_WINDOW: how many of those pass, their numbers, two in one, if not all do, and for each source but the
@@ -148,7 +150,10 @@ static inline const mi_type *mi_term_type(const mica_query *query, const mi_term
 mica_query *mi_query_find(mica_world *world, const mica_term *terms, const size_t *offsets, int32_t count,
                           const char *call);
 // Brings `tables` up to date; MICA_OUT_OF_MEMORY with the error set for `call`.
-mica_result mi_query_update(mica_query *query, const char *call);
+mica_result mi_query_update_tables(mica_query *query, const char *call);
+static inline mica_result mi_query_update(mica_query *query, const char *call);
+// Brings `table_bits` up to date, of a query that is; false: out of memory. Sets no error.
+bool mi_query_note_tables(mica_query *query);
 // The same for a query from outside: NULL is MICA_INVALID. And as mi_query_check_since for who is asking.
 mica_result mi_query_check(mica_query *query, const char *call);
 // Whether all removals since a version are known that the query asks for: MICA_LIMIT, MICA_OUT_OF_MEMORY.
@@ -166,6 +171,14 @@ uint64_t mi_query_rows(const mica_query *query);
 uint64_t mi_query_structure(const mica_query *query);
 // Which of the query's toggles are disabled on somebody, a bit each.
 uint64_t mi_query_active_toggles(const mica_query *query);
+static inline mica_result mi_query_update(mica_query *query, const char *call) {
+    const mi_store *store = &query->world->store;
+    if (MICA_LIKELY(query->tables_made == store->tables_made && query->tables_dropped == store->tables_dropped &&
+                    (query->toggle_count == 0 || query->toggles_active == mi_query_active_toggles(query)))) {
+        return MICA_OK;
+    }
+    return mi_query_update_tables(query, call);
+}
 // Whether a living entity matches for who is asking; the query need not be up to date. Sets no error.
 bool mi_query_passes(const mica_query *query, mica_entity entity);
 // Frees the runs that walks found.

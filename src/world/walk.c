@@ -202,13 +202,6 @@ static void choose_driver(mi_walk *walk) {
 
 // Opening and closing
 
-bool mi_walk_is_plain(const mica_query *query) {
-    const mi_store *store = &query->world->store;
-    return query->pool_term_count == 0 && query->toggles_active == 0 && !query->requires_nothing &&
-           query->disabled != MI_DISABLED_ONLY && !mi_store_hides_any(store) && !mi_query_asks_changes(query) &&
-           !(query->world->front.watches_writes && query->writes);
-}
-
 // Bytes that the copies of a window take, and the addresses that they are from; 0: there are none.
 static size_t copies_size(const mi_walk *walk, const mi_type *type) {
     return walk->wants_columns && type->copies_rows ? align_copy((size_t)type->info.size * MI_WINDOW_SIZE) : 0;
@@ -309,13 +302,22 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns, uint64_t since
     return walk;
 }
 
+// What testing tables needs; NULL, with the walk waiting again: out of memory.
+static mi_walk *note_tables(mi_walk *walk) {
+    if (walk != NULL && (walk->filter.tests & MI_TEST_TABLE) != 0 && !mi_query_note_tables(walk->query)) {
+        walk->query = NULL;
+        return NULL;
+    }
+    return walk;
+}
+
 mi_walk *mi_walk_open_since(mica_query *query, bool wants_columns, uint64_t since) {
     mi_walk *walk = start_walk(query, wants_columns, since);
     if (walk != NULL) {
         choose_driver(walk);
         walk->filter.tests = walk->tests;
     }
-    return walk;
+    return note_tables(walk);
 }
 
 mi_walk *mi_walk_open(mica_query *query, bool wants_columns) {
@@ -329,7 +331,7 @@ mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t 
         walk->driver_source = query->source_count;
         walk->piece = (mi_piece){.entities = list, .count = count};
     }
-    return walk;
+    return note_tables(walk);
 }
 
 void mi_walk_close(mi_walk *walk) {

@@ -94,7 +94,10 @@ typedef struct mi_walk {
 } mi_walk;
 
 // Whether a walk over the query, which is up to date, can go from chunk to chunk without looking at entities.
-bool mi_walk_is_plain(const mica_query *query);
+static inline bool mi_walk_is_plain(const mica_query *query) {
+    return query->is_simple && query->toggles_active == 0 && !mi_store_hides_any(&query->world->store) &&
+           !(query->world->front.watches_writes && query->writes);
+}
 
 // Opens a walk over a query that is up to date, of which later changes than `since` count, and removals are known
 // (mi_query_check_since); NULL: out of memory. Without `wants_columns` spans have entities alone.
@@ -116,12 +119,12 @@ static inline mica_iter mi_iter_closed(mica_query *query) {
     iter.row = 0;
     iter.entities = NULL;
     iter.open = false;
-    iter.schema_serial = 0;
+    iter.ready_count = 0;
     iter.access = NULL;
-    iter.access_count = 0;
     iter.offset_count = 0;
     iter.offsets = NULL;
     iter.base = NULL;
+    iter.key = 0;
     iter.world = NULL;
     iter.query = query;
     iter.run = NULL;
@@ -136,7 +139,7 @@ static inline void mi_iter_open(mica_iter *iter) {
     iter->run = world->running;
     iter->open = true;
     iter->access = iter->query->access;
-    iter->access_count = iter->query->access_count;
+    iter->key = world->store.key;
     iter->world = &world->front;
     iter->epoch = world->walk_epoch;
     iter->query->open_count++;
