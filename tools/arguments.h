@@ -17,6 +17,7 @@ typedef struct arguments {
     bool stats;
     bool diagnose;
     bool world;
+    bool memory;
     bool help;
 } arguments;
 

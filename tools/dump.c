@@ -1,5 +1,6 @@
 // `mica dump`: the entities of a scene as one JSON document, written entity by entity.
 #include "commands.h"
+#include "memory_report.h"
 #include "say.h"
 #include "session.h"
 
@@ -11,6 +12,8 @@
 static const option options[] = {
     {"--world", NULL, "also write world matrices: 16 numbers, column by column", OPTION_FLAG,
      offsetof(arguments, world)},
+    {"--memory", NULL, "print where memory is in place of the entities: by purpose, table and pool", OPTION_FLAG,
+     offsetof(arguments, memory)},
     OPTION_OF_PLUGINS,
     OPTION_OF_HELP,
     {0},
@@ -87,21 +90,33 @@ static bool print_entities(const session *opened, mica_scene_writer *writer, boo
     return is_fine && fputs("\n]}\n", stdout) >= 0;
 }
 
+static bool dump_entities(session *opened, const arguments *values) {
+    const mica_save_options save_options = {.log = say_warnings()};
+    mica_scene_writer *writer = mica_scene_writer_create(opened->world, opened->scene.entities, opened->scene.count,
+                                                         values->scene_path, &save_options);
+    bool is_fine = writer != NULL && (!values->world || mica_transform_resolve(opened->world) == MICA_OK);
+    if (!is_fine) {
+        say("%s: out of memory", values->scene_path);
+    }
+    is_fine = is_fine && print_entities(opened, writer, values->world);
+    mica_scene_writer_destroy(writer);
+    return is_fine;
+}
+
+static bool dump_memory(session *opened, const arguments *values) {
+    const bool is_fine = memory_report_print(opened->world, stdout);
+    if (!is_fine) {
+        say("%s: out of memory", values->scene_path);
+    }
+    return is_fine;
+}
+
 static bool dump(const arguments *values) {
     session opened;
-    mica_scene_writer *writer = NULL;
     bool is_fine = session_open(&opened, values);
     if (is_fine) {
-        const mica_save_options save_options = {.log = say_warnings()};
-        writer = mica_scene_writer_create(opened.world, opened.scene.entities, opened.scene.count, values->scene_path,
-                                          &save_options);
-        is_fine = writer != NULL && (!values->world || mica_transform_resolve(opened.world) == MICA_OK);
-        if (!is_fine) {
-            say("%s: out of memory", values->scene_path);
-        }
+        is_fine = values->memory ? dump_memory(&opened, values) : dump_entities(&opened, values);
     }
-    is_fine = is_fine && print_entities(&opened, writer, values->world);
-    mica_scene_writer_destroy(writer);
     session_close(&opened);
     return is_fine;
 }

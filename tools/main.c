@@ -35,7 +35,7 @@ typedef struct command {
 
 static const command commands[] = {
     {"run", command_run, "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--out FILE.json] [--diagnose] [--stats]"},
-    {"dump", command_dump, "dump FILE [--world] [--plugin LIB]..."},
+    {"dump", command_dump, "dump FILE [--world | --memory] [--plugin LIB]..."},
 #if MICA_WITH_BENCH
     {"bench", command_bench, "bench [--list] [--quick] [--sizes N,...] [--json FILE] [ROW...]"},
 #endif

@@ -6,5 +6,5 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-// Prints counts, bytes by purpose, and what each system did, in the order in which they run. False: out of memory.
+// Prints counts, where memory is, and what each system did, in the order in which they run. False: out of memory.
 bool statistics_print(mica_world *world, FILE *file);

@@ -127,7 +127,7 @@ class Run(ProgramTest):
         self.assertEqual(counts["ticks"], 50)
         self.assertEqual(counts["entities"], 3)
         self.assertGreaterEqual(counts["tables"], 3)
-        purposes = [int(line.split()[1]) for line in lines if line.startswith("  ")]
+        purposes = [int(line.split()[1]) for line in lines[:lines.index("")] if line.startswith("  ")]
         self.assertEqual(counts["bytes"], sum(purposes))
         head = next(i for i, line in enumerate(lines) if line.startswith("system "))
         self.assertEqual(lines[head].split(), ["system", "stage", "runs", "us/tick", "commands", "skipped"])
@@ -168,6 +168,35 @@ class Run(ProgramTest):
             self.assertEqual(list(rows), sorted(rows))
             self.assertEqual(rows["Grip"][:2], expected)
             self.assertGreater(int(rows["Grip"][2]), 0)
+
+    def test_statistics_tell_of_each_table_and_what_is_filled(self):
+        scene = {"mica": 1, "entities": [{"id": i + 1, "components": {"Transform": {}}} for i in range(20)] +
+                                        [{"id": 21, "components": {"Transform": {}, "Counter": {}}}]}
+        lines = self.done("run", self.write("s.json", scene), "--plugin", plugin("counter"), "--ticks", "1",
+                          "--stats").splitlines()
+        head = next(i for i, line in enumerate(lines) if line.endswith("  table"))
+        self.assertEqual(lines[head].split(), "rows capacity chunks row size chunk bytes own bytes table".split())
+        rows = {line.split(maxsplit=6)[6]: [int(field) for field in line.split()[:6]]
+                for line in lines[head + 1:lines.index("", head)]}
+        transforms = {name: row for name, row in rows.items() if "Transform" in name}
+        self.assertEqual(sum(row[0] for row in transforms.values()), 21)
+        self.assertTrue(any("Counter" in name.split(", ") for name in transforms))
+        for rows_used, capacity, chunks, row_size, chunk_bytes, _ in rows.values():
+            self.assertGreaterEqual(capacity, rows_used)
+            self.assertGreaterEqual(chunk_bytes, capacity * row_size)
+            self.assertGreaterEqual(capacity, chunks)
+        filled = {line[:20].strip(): line[20:].split() for line in lines[lines.index("") + 1:] if line.endswith(" %")}
+        self.assertEqual(int(filled["rows"][0]), sum(row[0] for row in rows.values()))
+        self.assertEqual(int(filled["rows"][1]), sum(row[1] for row in rows.values()))
+        self.assertEqual(int(filled["chunk bytes"][1]), sum(row[4] for row in rows.values()))
+        self.assertGreater(int(filled["blocks of chunks"][1]), int(filled["blocks of chunks"][0]))
+
+    def test_memory_is_dumped_without_running_anything(self):
+        lines = self.done("dump", self.write("s.json", SCENE), "--plugin", plugin("counter"), "--memory").splitlines()
+        self.assertEqual(lines[0].split()[0], "bytes")
+        self.assertTrue(any(line.startswith("bytes an entity ") for line in lines))
+        self.assertTrue(any(line.endswith("  table") for line in lines))
+        self.assertFalse(any(line.startswith("system ") for line in lines))
 
     def test_a_component_in_a_stable_pool_comes_out_and_goes_in_again(self):
         scene = {"mica": 1, "entities": [
