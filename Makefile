@@ -2,7 +2,7 @@
 
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: release demo test bench bench-o2 counts counts-check curves lint format clean help
+.PHONY: release demo test bench bench-o2 counts counts-check curves dist lint format clean help
 
 release: ## the libraries, the program and the examples, in build/release/ (the default)
 	@scripts/bootstrap.sh build
@@ -43,6 +43,9 @@ curves: release ## measure and draw docs/images/table_or_pool.svg
 	@build/release/mica bench curve/ --json build/curves.json
 	@bench/curves.py build/curves.json docs/images/table_or_pool.svg
 
+dist: ## the core in two files, dist/mica.h and dist/mica.c
+	@python3 scripts/amalgamate.py dist
+
 lint: ## clang-tidy, cppcheck, the format, the order of the folders, headers on their own
 	@scripts/bootstrap.sh build test lint
 	@scripts/lint.sh all
@@ -52,7 +55,7 @@ format: ## format all sources in place
 	@scripts/list-sources.sh | xargs clang-format -i
 
 clean: ## remove everything that was built
-	@rm -rf build
+	@rm -rf build dist
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1: /p' Makefile

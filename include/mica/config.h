@@ -13,8 +13,16 @@
 /// The version as one number that grows with every release: 1.2.3 is 10203.
 #define MICA_VERSION (MICA_VERSION_MAJOR * 10000 + MICA_VERSION_MINOR * 100 + MICA_VERSION_PATCH)
 
+// Whoever builds the library into one of their own may define it to keep the functions to themselves.
+#ifndef MICA_API
 #if defined(__GNUC__)
 #define MICA_API __attribute__((visibility("default")))
+#else
+#define MICA_API
+#endif
+#endif
+
+#if defined(__GNUC__)
 #define MICA_UNUSED __attribute__((unused))
 #define MICA_USED __attribute__((used))
 #define MICA_LIKELY(X) __builtin_expect(!!(X), 1)
@@ -24,7 +32,6 @@
 /// A static function of a header that is rarely called: out of the way of those who include it.
 #define MICA_APART __attribute__((noinline, cold, unused)) static
 #else
-#define MICA_API
 #define MICA_UNUSED
 #define MICA_USED
 #define MICA_LIKELY(X) (X)

@@ -26,8 +26,9 @@ static void fail(mi_failure *failure, const mi_system *system, mica_stage stage,
     failure->code = code > MICA_OK && code < MICA_RESULT_COUNT ? code : MICA_FAILED;
     failure->stage = stage;
     failure->system_id = system->id;
-    snprintf(failure->system, sizeof(failure->system), "%s", system->order.name);
-    snprintf(failure->text, sizeof(failure->text), "%s", text != NULL ? text : "");
+    // What is too long is cut, as the precision says.
+    snprintf(failure->system, sizeof(failure->system), "%.*s", (int)sizeof(failure->system) - 1, system->order.name);
+    snprintf(failure->text, sizeof(failure->text), "%.*s", (int)sizeof(failure->text) - 1, text != NULL ? text : "");
 }
 
 void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
