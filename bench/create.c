@@ -1,4 +1,4 @@
-// Creating entities with a position and a velocity, in a world that has held as many before.
+// Creating entities with a position and a velocity, in a world that has held as many before, or in a new one ("fresh").
 //
 // Before each run the world is emptied from its last entity on, so that every slot comes from the free list, in
 // ascending order, and no memory is touched for the first time. The caller keeps the handles.
@@ -45,6 +45,18 @@ static void spawn_run(void *context) {
 static const bench_side one_by_spawn = {
     .set_up = bench_crowd_set_up,
     .prepare = prepare,
+    .run = spawn_run,
+    .check = check,
+    .tear_down = bench_crowd_tear_down,
+};
+
+static void fresh_prepare(void *context) {
+    bench_crowd_empty(context);
+}
+
+static const bench_side one_by_spawn_fresh = {
+    .set_up = bench_crowd_set_up,
+    .prepare = fresh_prepare,
     .run = spawn_run,
     .check = check,
     .tear_down = bench_crowd_tear_down,
@@ -133,10 +145,24 @@ static const bench_side by_columns = {
     .tear_down = bulk_tear_down,
 };
 
+static void bulk_fresh_prepare(void *context) {
+    bench_crowd_empty(((bulk *)context)->crowd);
+}
+
+static const bench_side by_columns_fresh = {
+    .set_up = bulk_set_up,
+    .prepare = bulk_fresh_prepare,
+    .run = bulk_run,
+    .check = bulk_check,
+    .tear_down = bulk_tear_down,
+};
+
 static const bench_row rows[] = {
     {"create/one", "main", 1000000, "ns/entity", 1000000, &one_by_spawn, &limit_create_one},
     {"create/one", "create, set, set", 1000000, "ns/entity", 1000000, &one_by_set, &limit_create_one},
+    {"create/one/fresh", "main", 1000000, "ns/entity", 1000000, &one_by_spawn_fresh, &limit_create_one_fresh},
     {"create/bulk", "main", 1000000, "ns/entity", 1000000, &by_columns, &limit_create_bulk},
+    {"create/bulk/fresh", "main", 1000000, "ns/entity", 1000000, &by_columns_fresh, &limit_create_bulk_fresh},
 };
 
 const bench_family bench_create = {rows, (int32_t)(sizeof rows / sizeof *rows)};

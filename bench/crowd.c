@@ -150,6 +150,11 @@ void bench_crowd_renew(bench_crowd *crowd) {
     arrange(crowd, crowd->entities);
 }
 
+void bench_crowd_empty(bench_crowd *crowd) {
+    world_end(crowd);
+    world_make(crowd, in_tables);
+}
+
 void bench_crowd_arrange(bench_crowd *crowd, mica_entity *entities, uint64_t seed) {
     bench_shuffle(crowd->order, crowd->n, seed);
     arrange(crowd, entities);

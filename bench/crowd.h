@@ -33,6 +33,10 @@ void bench_crowd_tear_down(void *context);
 /// When memory is lacking, the crowd is left without entities, and its checks fail.
 void bench_crowd_renew(bench_crowd *crowd);
 
+/// Ends the world and makes another without entities; the lists stay as they are. When memory is lacking, the crowd is
+/// left without a world, and its checks fail.
+void bench_crowd_empty(bench_crowd *crowd);
+
 /// A checksum of the positions in pools, in order of creation; entities without one are passed over.
 uint64_t bench_crowd_check_in_pools(const bench_crowd *crowd);
 

@@ -75,7 +75,7 @@ bench_result bench_summarise(const bench_sample *samples, int32_t count, bool ha
         result.limit = bench_quantile(limit, result.kept, 0.5);
         result.ratio = result.mica / result.limit;
     } else {
-        result.spread /= result.mica;
+        result.spread /= result.mica + bench_quantile(limit, result.kept, 0.5);
     }
     return result;
 }
@@ -87,6 +87,10 @@ bench_row bench_row_resized(const bench_row *row, int64_t n) {
         resized.operations = row->operations * n / row->n;
     }
     return resized;
+}
+
+bool bench_row_has_limit(const bench_row *row) {
+    return row->limit != NULL && !row->limit->is_baseline;
 }
 
 bool bench_row_is(const bench_row *row, const char *name, const char *variant) {
@@ -146,14 +150,25 @@ typedef struct row_pair {
     int64_t passes; // runs a sample
 } row_pair;
 
+// How many nanoseconds one of a unit has.
+static double unit_nanoseconds(const char *unit) {
+    if (strncmp(unit, "ms/", strlen("ms/")) == 0) {
+        return 1e6;
+    }
+    return strncmp(unit, "us/", strlen("us/")) == 0 ? 1e3 : 1;
+}
+
 static bench_sample sample_take(bench_session *session, const row_pair *pair) {
     bench_sample sample = {.calibration = calibrate(session)};
-    const double operations = (double)pair->row->operations * (double)pair->passes;
+    const double operations = (double)pair->row->operations * (double)pair->passes * unit_nanoseconds(pair->row->unit);
     sample.mica = (double)run_timed(session, pair->row->mica, pair->mica, pair->passes) / operations;
     sample.calibration = larger(sample.calibration, calibrate(session));
     if (pair->row->limit != NULL) {
         sample.limit = (double)run_timed(session, pair->row->limit, pair->limit, pair->passes) / operations;
         sample.calibration = larger(sample.calibration, calibrate(session));
+        if (pair->row->limit->is_baseline) {
+            sample.mica -= sample.limit;
+        }
     }
     return sample;
 }
@@ -193,7 +208,7 @@ static bool is_spent(const bench_session *session, int64_t elapsed, int32_t kept
 
 static bench_result measure_pair(bench_session *session, row_pair *pair) {
     bench_sample samples[SAMPLES_MOST];
-    const bool has_limit = pair->row->limit != NULL;
+    const bool has_limit = bench_row_has_limit(pair->row);
     const int64_t start = session->clock();
     int64_t elapsed = 0;
     bench_result result = {.status = BENCH_CHECK_FAILED};

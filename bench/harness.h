@@ -20,6 +20,9 @@ typedef struct bench_side {
     /// For rows about memory: the bytes that the state holds once it is made. Such sides have no `prepare`, `run` and
     /// `check`; nothing is timed, and there is one sample.
     uint64_t (*weigh)(void *state);
+    /// Of the second side of a row: it is no limit but what the first side does besides. The row is about what is left
+    /// when the time of this side is taken away, and has no limit.
+    bool is_baseline;
 } bench_side;
 
 /// A line of the table: one workload, in one variant, at one size.
@@ -27,16 +30,16 @@ typedef struct bench_row {
     const char *name;
     const char *variant; ///< "main" is the variant that the row is about.
     int64_t n;
-    const char *unit;
+    const char *unit;   ///< Of what is shown: bytes, "ms/..." and "us/..." are such, all else is nanoseconds.
     int64_t operations; ///< How many of the unit one run does.
     const bench_side *mica;
     const bench_side *limit; ///< NULL: there is none.
 } bench_row;
 
-/// A pair of measurements taken one right after the other, in nanoseconds an operation.
+/// A pair of measurements taken one right after the other, an operation each in the row's unit.
 typedef struct bench_sample {
     double mica;
-    double limit;
+    double limit;        ///< Or what was taken away from the first figure; 0 if there is neither.
     int64_t calibration; ///< Time of the slowest calibration loop beside the pair, in nanoseconds.
 } bench_sample;
 
@@ -49,10 +52,11 @@ typedef enum bench_status {
 
 typedef struct bench_result {
     bench_status status;
-    double mica;  ///< Median, in nanoseconds an operation; or bytes.
+    double mica;  ///< Median, an operation in the row's unit.
     double limit; ///< The same; 0 without a limit.
     double ratio; ///< Of the medians; 0 without a limit.
-    /// Interquartile range of the ratios of the pairs; without a limit, of the samples divided by their median.
+    /// Interquartile range of the ratios of the pairs; without a limit, of the samples divided by the median of what
+    /// was timed.
     double spread;
     int32_t kept;
     int32_t dropped;
@@ -87,6 +91,9 @@ double bench_quantile(double *values, int32_t count, double part);
 
 /// The same row at another size, with as many operations more or fewer; a row of one operation keeps that.
 bench_row bench_row_resized(const bench_row *row, int64_t n);
+
+/// Whether there is a limit beside Mica.
+bool bench_row_has_limit(const bench_row *row);
 
 /// Whether a row has that name and variant.
 bool bench_row_is(const bench_row *row, const char *name, const char *variant);

@@ -93,6 +93,23 @@ static void world_free(limit_world *world) {
     table_free(&world->with_data, world->capacity);
 }
 
+static void table_forget(limit_table *table, uint32_t capacity) {
+    bench_pages_forget(table->entities, capacity, sizeof *table->entities);
+    bench_pages_forget(table->positions, capacity, sizeof *table->positions);
+    bench_pages_forget(table->velocities, capacity, sizeof *table->velocities);
+    bench_pages_forget(table->data, capacity, sizeof *table->data);
+    table->count = 0;
+}
+
+// Makes the world as if it were new.
+static void world_forget(limit_world *world) {
+    bench_pages_forget(world->slots, world->capacity + 1, sizeof *world->slots);
+    table_forget(&world->plain, world->capacity);
+    table_forget(&world->with_data, world->capacity);
+    world->slot_count = 1;
+    world->free_slot = 0;
+}
+
 static inline limit_entity entity_create(limit_world *world, Position position, Velocity velocity) {
     uint32_t index = world->free_slot;
     if (index != 0) {
@@ -301,6 +318,18 @@ const bench_side limit_create_one = {
     .tear_down = state_free,
 };
 
+static void forget_prepare(void *context) {
+    world_forget(&((limit_state *)context)->world);
+}
+
+const bench_side limit_create_one_fresh = {
+    .set_up = create_one_set_up,
+    .prepare = forget_prepare,
+    .run = create_one_run,
+    .check = create_check,
+    .tear_down = state_free,
+};
+
 static void *create_bulk_set_up(int64_t n) {
     limit_state *state = create_one_set_up(n);
     if (state == NULL) {
@@ -327,6 +356,14 @@ static void create_bulk_run(void *context) {
 const bench_side limit_create_bulk = {
     .set_up = create_bulk_set_up,
     .prepare = create_prepare,
+    .run = create_bulk_run,
+    .check = create_check,
+    .tear_down = state_free,
+};
+
+const bench_side limit_create_bulk_fresh = {
+    .set_up = create_bulk_set_up,
+    .prepare = forget_prepare,
     .run = create_bulk_run,
     .check = create_check,
     .tear_down = state_free,

@@ -1,4 +1,5 @@
-// The limit of trees: local poses, world matrices and the parents' indices in three arrays, in order of creation.
+// The limit of trees: local poses, world matrices or positions, and the parents' indices in three arrays, in order of
+// creation.
 //
 // Nodes that were created breadth-first are computed in one loop over the arrays. Where the order of creation is
 // another, the loop follows a list of indices, breadth-first, which is what a program would keep beside arrays that it
@@ -20,9 +21,10 @@ typedef struct limit_matrix {
 typedef struct limit_tree {
     mica_transform *locals;
     limit_matrix *worlds;
-    uint32_t *order;   // where the nodes lie, breadth-first
-    uint32_t *rows;    // in the order in which they are computed
-    uint32_t *parents; // of each of `rows`
+    Position *positions; // in the world, where no matrices are computed
+    uint32_t *order;     // where the nodes lie, breadth-first
+    uint32_t *rows;      // in the order in which they are computed
+    uint32_t *parents;   // of each of `rows`
     uint32_t n;
 } limit_tree;
 
@@ -30,6 +32,7 @@ static void tree_free(void *context) {
     limit_tree *tree = context;
     bench_pages_free(tree->locals, tree->n, sizeof *tree->locals);
     bench_pages_free(tree->worlds, tree->n, sizeof *tree->worlds);
+    bench_pages_free(tree->positions, tree->n, sizeof *tree->positions);
     bench_pages_free(tree->parents, tree->n, sizeof *tree->parents);
     bench_pages_free(tree->order, tree->n, sizeof *tree->order);
     bench_pages_free(tree->rows, tree->n, sizeof *tree->rows);
@@ -75,11 +78,12 @@ static void *tree_make(int64_t n, bool is_shuffled) {
     tree->n = (uint32_t)n;
     tree->locals = bench_pages_allocate(tree->n, sizeof *tree->locals, BENCH_PAGES_4_KIB);
     tree->worlds = bench_pages_allocate(tree->n, sizeof *tree->worlds, BENCH_PAGES_4_KIB);
+    tree->positions = bench_pages_allocate(tree->n, sizeof *tree->positions, BENCH_PAGES_4_KIB);
     tree->parents = bench_pages_allocate(tree->n, sizeof *tree->parents, BENCH_PAGES_4_KIB);
     tree->order = bench_pages_allocate(tree->n, sizeof *tree->order, BENCH_PAGES_4_KIB);
     tree->rows = bench_pages_allocate(tree->n, sizeof *tree->rows, BENCH_PAGES_4_KIB);
-    if (tree->locals == NULL || tree->worlds == NULL || tree->parents == NULL || tree->order == NULL ||
-        tree->rows == NULL) {
+    if (tree->locals == NULL || tree->worlds == NULL || tree->positions == NULL || tree->parents == NULL ||
+        tree->order == NULL || tree->rows == NULL) {
         tree_free(tree);
         return NULL;
     }
@@ -168,5 +172,32 @@ const bench_side limit_tree_shuffled = {
     .set_up = shuffled_make,
     .run = shuffled_run,
     .check = tree_check,
+    .tear_down = tree_free,
+};
+
+static void position_run(void *context) {
+    const limit_tree *tree = context;
+    const float *root = tree->locals[0].position;
+    tree->positions[0] = (Position){root[0], root[1], root[2]};
+    for (uint32_t node = 1; node < tree->n; node++) {
+        const Position parent = tree->positions[tree->parents[node]];
+        const float *local = tree->locals[node].position;
+        tree->positions[node] = (Position){parent.x + local[0], parent.y + local[1], parent.z + local[2]};
+    }
+}
+
+static uint64_t position_check(void *context) {
+    const limit_tree *tree = context;
+    uint64_t checksum = 0;
+    for (uint32_t node = 0; node < tree->n; node++) {
+        checksum = bench_mix_position(checksum, &tree->positions[node]);
+    }
+    return checksum;
+}
+
+const bench_side limit_tree_position = {
+    .set_up = order_make,
+    .run = position_run,
+    .check = position_check,
     .tear_down = tree_free,
 };

@@ -21,3 +21,4 @@ static inline mica_transform bench_tree_pose(uint32_t node) {
 
 extern const bench_side limit_tree_order;    ///< n world matrices of nodes that lie breadth-first in memory
 extern const bench_side limit_tree_shuffled; ///< the same of nodes that lie in shuffled order
+extern const bench_side limit_tree_position; ///< n positions in the world of nodes that lie breadth-first in memory

@@ -173,6 +173,14 @@ void bench_pages_free(void *ptr, size_t count, size_t element_size) {
 #endif
 }
 
+void bench_pages_forget(void *ptr, size_t count, size_t element_size) {
+#if defined(__linux__)
+    (void)madvise(ptr, count * element_size, MADV_DONTNEED);
+#else
+    memset(ptr, 0, count * element_size);
+#endif
+}
+
 // The splitmix64 generator: full period, and good from its first value on for any seed.
 static uint64_t random_next(uint64_t *state) {
     uint64_t value = *state += 0x9e3779b97f4a7c15u;

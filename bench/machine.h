@@ -36,5 +36,8 @@ void *bench_pages_allocate(size_t count, size_t element_size, bench_page_size pa
 /// Gives back what `bench_pages_allocate` returned for the same count and element size; NULL is allowed.
 void bench_pages_free(void *ptr, size_t count, size_t element_size);
 
+/// Makes all of that memory as if it had never been touched.
+void bench_pages_forget(void *ptr, size_t count, size_t element_size);
+
 /// Fills `order` with a permutation of 0 ... count - 1 that depends on the seed alone.
 void bench_shuffle(uint32_t *order, uint32_t count, uint64_t seed);

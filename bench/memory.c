@@ -1,5 +1,6 @@
 // Bytes that an entity takes in a world of many: without components, and with a position and a velocity in tables or in
 // pools. Entities are spawned one by one, so that the room that growing leaves is counted.
+#include "limit_growth.h"
 #include "rows.h"
 #include "workload.h"
 
@@ -45,7 +46,7 @@ static const bench_side in_tables = {.set_up = tables_set_up, .tear_down = tear_
 static const bench_side in_pools = {.set_up = pools_set_up, .tear_down = tear_down, .weigh = weigh};
 
 static const bench_row rows[] = {
-    {"memory/PV", "main", 1000000, "bytes/entity", 1000000, &in_tables, NULL},
+    {"memory/PV", "main", 1000000, "bytes/entity", 1000000, &in_tables, &limit_growth},
     {"memory/PV", "pools", 1000000, "bytes/entity", 1000000, &in_pools, NULL},
     {"memory/empty", "main", 1000000, "bytes/entity", 1000000, &empty, NULL},
 };

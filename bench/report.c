@@ -42,7 +42,7 @@ static void print_figure(FILE *out, bool exists, int width, int digits, double v
 
 void bench_table_row(const bench_table *table, const bench_row *row, const bench_result *result) {
     const bool measured = result->status == BENCH_DONE;
-    const bool has_limit = measured && row->limit != NULL;
+    const bool has_limit = measured && bench_row_has_limit(row);
     fprintf(table->out, "%-*s  %-*s  %9" PRId64 "  %-*s", table->name_width, row->name, table->variant_width,
             row->variant, row->n, table->unit_width, row->unit);
     print_figure(table->out, measured, 9, 3, result->mica);
@@ -64,7 +64,7 @@ static json_t *figure_to_json(bool exists, double value) {
 
 json_t *bench_result_to_json(const bench_row *row, const bench_result *result) {
     const bool measured = result->status == BENCH_DONE;
-    const bool has_limit = measured && row->limit != NULL;
+    const bool has_limit = measured && bench_row_has_limit(row);
     return json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "row", row->name, "variant", row->variant, "n",
                      (json_int_t)row->n, "unit", row->unit, "mica", figure_to_json(measured, result->mica), "limit",
                      figure_to_json(has_limit, result->limit), "ratio", figure_to_json(has_limit, result->ratio),

@@ -28,6 +28,8 @@ typedef struct bench_family {
     DO(fragmented) \
     DO(walk_pools) \
     DO(tree) \
+    DO(tree_position) \
+    DO(world) \
     DO(memory) \
     DO(curve)
 // clang-format on

@@ -1,4 +1,5 @@
-// Trees of entities with a transform: computing all world matrices, building the tree, and destroying it from its root.
+// Trees of entities with a transform: computing all world matrices, also when little or nothing has changed, building
+// the tree, what it weighs, and destroying it from its root.
 //
 // Nodes are numbered breadth-first and `entities` stands in that order; in shuffled trees they were created in another.
 // Building and destroying start from a world that has held as many.
@@ -122,6 +123,48 @@ static const bench_side resolve_shuffled = {
     .tear_down = tree_tear_down,
 };
 
+// Nothing, or one pose in a hundred, is changed between the passes.
+
+static void *resolved_set_up(int64_t n) {
+    tree *state = order_set_up(n);
+    if (state != NULL) {
+        resolve_run(state);
+    }
+    return state;
+}
+
+static void mark_prepare(void *context) {
+    const tree *state = context;
+    for (uint32_t node = 0; node < state->n; node += 100) {
+        mica_get_write(state->world, state->entities[node], mica_transform);
+    }
+}
+
+static const bench_side resolve_again = {
+    .set_up = resolved_set_up,
+    .run = resolve_run,
+    .check = matrices_check,
+    .tear_down = tree_tear_down,
+};
+
+static const bench_side resolve_marked = {
+    .set_up = resolved_set_up,
+    .prepare = mark_prepare,
+    .run = resolve_run,
+    .check = matrices_check,
+    .tear_down = tree_tear_down,
+};
+
+// All that the world takes beyond poses and matrices, with what resolving keeps.
+static uint64_t weigh(void *context) {
+    const tree *state = context;
+    const uint64_t total = mica_world_memory(state->world).total;
+    const uint64_t values = state->n * (sizeof(mica_transform) + sizeof(mica_world_transform));
+    return total > values ? total - values : 0;
+}
+
+static const bench_side weigh_links = {.set_up = resolved_set_up, .tear_down = tree_tear_down, .weigh = weigh};
+
 static void clear(void *context) {
     mica_world_clear(((tree *)context)->world);
 }
@@ -203,9 +246,12 @@ static const bench_side destroy_root = {
 static const bench_row rows[] = {
     {"tree/matrix", "main", 1000000, "ns/node", 1000000, &resolve_order, &limit_tree_order},
     {"tree/matrix", "shuffled", 1000000, "ns/node", 1000000, &resolve_shuffled, &limit_tree_shuffled},
+    {"tree/unchanged", "main", 1000000, "ns/node", 1000000, &resolve_again, NULL},
+    {"tree/unchanged", "one in a hundred", 1000000, "ns/node", 1000000, &resolve_marked, NULL},
     {"tree/create", "main", 1000000, "ns/node", 1000000, &create_one, NULL},
     {"tree/create", "bulk", 1000000, "ns/node", 1000000, &create_many, NULL},
     {"tree/destroy", "main", 1000000, "ns/node", 1000000, &destroy_root, NULL},
+    {"tree/memory", "main", 1000000, "bytes/node", 1000000, &weigh_links, NULL},
 };
 
 const bench_family bench_tree = {rows, (int32_t)(sizeof rows / sizeof *rows)};

@@ -145,11 +145,11 @@ static const bench_side beside_table = {
 };
 
 static const bench_row rows[] = {
-    {"walk/pools/same", "main", 10000, "ns/entity", 10000, &same_order, &limit_walk_two},
-    {"walk/pools/same", "main", 100000, "ns/entity", 100000, &same_order, &limit_walk_two},
-    {"walk/pools/same", "main", 1000000, "ns/entity", 1000000, &same_order, &limit_walk_two},
-    {"walk/pools/same", "anew", 10000, "ns/entity", 10000, &same_order_anew, &limit_walk_two},
-    {"walk/pools/same", "anew", 1000000, "ns/entity", 1000000, &same_order_anew, &limit_walk_two},
+    {"walk/pools/same", "main", 10000, "ns/entity", 10000, &same_order, &limit_walk_two_small_pages},
+    {"walk/pools/same", "main", 100000, "ns/entity", 100000, &same_order, &limit_walk_two_small_pages},
+    {"walk/pools/same", "main", 1000000, "ns/entity", 1000000, &same_order, &limit_walk_two_small_pages},
+    {"walk/pools/same", "anew", 10000, "ns/entity", 10000, &same_order_anew, &limit_walk_two_small_pages},
+    {"walk/pools/same", "anew", 1000000, "ns/entity", 1000000, &same_order_anew, &limit_walk_two_small_pages},
     {"walk/pools/mixed", "main", 10000, "ns/entity", 10000, &mixed_order, &limit_pools_mixed},
     {"walk/pools/mixed", "main", 100000, "ns/entity", 100000, &mixed_order, &limit_pools_mixed},
     {"walk/pools/mixed", "main", 1000000, "ns/entity", 1000000, &mixed_order, &limit_pools_mixed},

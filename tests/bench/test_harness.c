@@ -202,6 +202,15 @@ static void summary_without_a_limit_has_no_ratio_but_a_relative_spread(void **co
     assert_near(result.spread, (12.0 - 9.0) / 10.0);
 }
 
+static void what_was_taken_away_counts_in_the_spread(void **context) {
+    (void)context;
+    const bench_sample samples[] = {{1, 9, 100}, {2, 9, 100}, {3, 9, 100}};
+    const bench_result result = bench_summarise(samples, 3, false, 100);
+    assert_near(result.mica, 2);
+    assert_near(result.limit, 0);
+    assert_near(result.spread, (2.5 - 1.5) / (2 + 9));
+}
+
 static void summary_of_disturbed_samples_alone_is_no_result(void **context) {
     (void)context;
     const bench_sample samples[] = {{8, 1, 300}, {10, 1, 200}};
@@ -413,6 +422,41 @@ static uint64_t counter_weigh(void *state) {
     return state == &counters[0] ? 300 : 200;
 }
 
+static void units_larger_than_nanoseconds_are_measured_in_them(void **context) {
+    (void)context;
+    bench_session session = fake_session(1000000, steady, 1);
+    bench_row row = row_of(&first, &second);
+    row.unit = "us/op";
+    assert_near(bench_measure(&session, &row).mica, 100);
+    row.unit = "ms/op";
+    assert_near(bench_measure(&session, &row).mica, 0.1);
+}
+
+// A run that takes as long again as another.
+static void slow_run(void *state) {
+    counter_run(state);
+    clock_now += run_step;
+}
+
+static void a_baseline_is_taken_away_and_is_no_limit(void **context) {
+    (void)context;
+    bench_session session = fake_session(0, steady, 1);
+    run_step = 5000000;
+    bench_side slow = first_repeatable;
+    bench_side baseline = second_repeatable;
+    slow.run = slow_run;
+    baseline.is_baseline = true;
+    const bench_row row = row_of(&slow, &baseline);
+    const bench_result result = bench_measure(&session, &row);
+    assert_int_equal(result.status, BENCH_DONE);
+    assert_false(bench_row_has_limit(&row));
+    assert_near(result.mica, 500000); // of 10 operations
+    assert_near(result.limit, 0);
+    assert_near(result.ratio, 0);
+    baseline.check = check_other;
+    assert_int_equal(bench_measure(&session, &row).status, BENCH_CHECK_FAILED);
+}
+
 static void sides_that_are_weighed_are_not_run(void **context) {
     (void)context;
     bench_session session = fake_session(1000, steady, 1);
@@ -470,6 +514,8 @@ static void pages_are_zeroed_and_refused_when_their_size_overflows(void **contex
         assert_non_null(pages);
         assert_int_equal(pages[0], 0);
         pages[2999999] = 1;
+        bench_pages_forget(pages, 3, 1000000);
+        assert_int_equal(pages[2999999], 0);
         bench_pages_free(pages, 3, 1000000);
     }
     assert_null(bench_pages_allocate(SIZE_MAX / 2, 3, BENCH_PAGES_4_KIB));
@@ -487,6 +533,7 @@ int main(void) {
         cmocka_unit_test(summary_leaves_disturbed_samples_out_and_counts_them),
         cmocka_unit_test(ratio_is_of_medians_and_spread_of_paired_ratios),
         cmocka_unit_test(summary_without_a_limit_has_no_ratio_but_a_relative_spread),
+        cmocka_unit_test(what_was_taken_away_counts_in_the_spread),
         cmocka_unit_test(summary_of_disturbed_samples_alone_is_no_result),
         cmocka_unit_test(pattern_selects_its_own_name_alone),
         cmocka_unit_test(pattern_with_a_slash_at_the_end_selects_what_begins_so),
@@ -506,6 +553,8 @@ int main(void) {
         cmocka_unit_test(disagreement_about_the_first_run_is_a_failed_check),
         cmocka_unit_test(disagreement_about_the_last_run_is_a_failed_check),
         cmocka_unit_test(a_row_without_a_limit_is_measured_alone),
+        cmocka_unit_test(units_larger_than_nanoseconds_are_measured_in_them),
+        cmocka_unit_test(a_baseline_is_taken_away_and_is_no_limit),
         cmocka_unit_test(sides_that_are_weighed_are_not_run),
         cmocka_unit_test(a_failed_set_up_frees_the_side_that_was_made),
         cmocka_unit_test(a_shuffle_is_a_permutation_that_its_seed_decides),

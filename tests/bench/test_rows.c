@@ -3,6 +3,8 @@
 #include "bench/limit_walk.h"
 #include "bench/rows.h"
 
+#include <mica/entity.h>
+
 // cmocka.h wants these before it.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +28,7 @@ static void the_two_sides_of_every_row_agree_after_each_run(void **context) {
     for (int32_t i = 0; i < bench_family_count; i++) {
         for (int32_t k = 0; k < bench_families[i]->count; k++) {
             const bench_row *row = &bench_families[i]->rows[k];
-            if (row->limit == NULL) {
+            if (row->limit == NULL || row->mica->run == NULL) {
                 continue;
             }
             void *mica = row->mica->set_up(SMALL);
@@ -47,6 +49,64 @@ static void the_two_sides_of_every_row_agree_after_each_run(void **context) {
             row->limit->tear_down(limit);
         }
     }
+}
+
+static void a_row_without_a_limit_does_the_same_from_equal_states(void **context) {
+    (void)context;
+    for (int32_t i = 0; i < bench_family_count; i++) {
+        for (int32_t k = 0; k < bench_families[i]->count; k++) {
+            const bench_row *row = &bench_families[i]->rows[k];
+            if (row->limit != NULL || row->mica->run == NULL) {
+                continue;
+            }
+            void *state = row->mica->set_up(SMALL);
+            void *other = row->mica->set_up(SMALL);
+            assert_non_null(state);
+            assert_non_null(other);
+            for (int32_t pass = 0; pass < 3; pass++) {
+                run_once(row->mica, state);
+                run_once(row->mica, other);
+                assert_int_equal(row->mica->check(state), row->mica->check(other));
+            }
+            row->mica->tear_down(state);
+            row->mica->tear_down(other);
+        }
+    }
+}
+
+// The row of that name and variant of a family.
+static const bench_row *row_of(const bench_family *family, const char *name, const char *variant) {
+    for (int32_t k = 0; k < family->count; k++) {
+        if (bench_row_is(&family->rows[k], name, variant)) {
+            return &family->rows[k];
+        }
+    }
+    fail_msg("there is no %s, %s", name, variant);
+    return NULL;
+}
+
+static uint64_t check_of(const bench_side *side) {
+    void *state = side->set_up(SMALL);
+    assert_non_null(state);
+    run_once(side, state);
+    const uint64_t checksum = side->check(state);
+    side->tear_down(state);
+    return checksum;
+}
+
+static void a_tree_in_which_little_has_changed_ends_as_one_that_is_all_computed(void **context) {
+    (void)context;
+    const uint64_t expected = check_of(row_of(&bench_tree, "tree/matrix", "main")->mica);
+    assert_int_equal(check_of(row_of(&bench_tree, "tree/unchanged", "main")->mica), expected);
+    assert_int_equal(check_of(row_of(&bench_tree, "tree/unchanged", "one in a hundred")->mica), expected);
+}
+
+static void entities_created_in_a_new_world_are_those_of_one_that_held_as_many(void **context) {
+    (void)context;
+    assert_int_equal(check_of(row_of(&bench_create, "create/one/fresh", "main")->mica),
+                     check_of(row_of(&bench_create, "create/one", "main")->mica));
+    assert_int_equal(check_of(row_of(&bench_create, "create/bulk/fresh", "main")->mica),
+                     check_of(row_of(&bench_create, "create/bulk", "main")->mica));
 }
 
 static void a_check_tells_a_run_more_from_a_run_less(void **context) {
@@ -98,6 +158,20 @@ static void worlds_that_are_weighed_hold_what_was_put_in(void **context) {
     }
 }
 
+static void arrays_that_grow_are_weighed_with_the_room_they_leave(void **context) {
+    (void)context;
+    const bench_side *side = row_of(&bench_memory, "memory/PV", "main")->limit;
+    const uint64_t entity = 8 + sizeof(mica_entity) + 2 * 12; // slot, handle, two values
+    const int64_t counts[] = {64, 65, 100000};
+    const uint64_t capacities[] = {64, 128, 131072};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        void *state = side->set_up(counts[i]);
+        assert_non_null(state);
+        assert_int_equal(side->weigh(state), capacities[i] * entity);
+        side->tear_down(state);
+    }
+}
+
 static bool is_same_row(const bench_row *a, const bench_row *b) {
     return strcmp(a->name, b->name) == 0 && strcmp(a->variant, b->variant) == 0 && a->n == b->n;
 }
@@ -130,9 +204,13 @@ static void every_name_has_a_main_variant(void **context) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_two_sides_of_every_row_agree_after_each_run),
+        cmocka_unit_test(a_row_without_a_limit_does_the_same_from_equal_states),
+        cmocka_unit_test(a_tree_in_which_little_has_changed_ends_as_one_that_is_all_computed),
+        cmocka_unit_test(entities_created_in_a_new_world_are_those_of_one_that_held_as_many),
         cmocka_unit_test(a_check_tells_a_run_more_from_a_run_less),
         cmocka_unit_test(clearing_leaves_nobody),
         cmocka_unit_test(worlds_that_are_weighed_hold_what_was_put_in),
+        cmocka_unit_test(arrays_that_grow_are_weighed_with_the_room_they_leave),
         cmocka_unit_test(no_two_rows_have_the_same_name_variant_and_size),
         cmocka_unit_test(every_name_has_a_main_variant),
     };
