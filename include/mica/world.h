@@ -146,6 +146,7 @@ struct mica_front {
 // Where a table's offsets by component begin, in bytes from the table's address: `offset_count`, and a 0 behind them.
 #define MICA_HEAD_OFFSETS_AT 136
 struct mica_head_table {
+    uint32_t hidden[33];
     uint32_t offset_count;
 };
 struct mica_head_chunk {

@@ -97,24 +97,33 @@ static void init_heads(const mi_table *table, uint8_t *base) {
 
 // Moves a table's list of chunks to memory for `capacity` of them, one at least.
 static bool resize_chunk_ids(mi_store *store, mi_table *table, uint32_t capacity) {
-    uint32_t *ids = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, capacity * sizeof(uint32_t), sizeof(uint32_t));
+    uint32_t *ids = &table->first_chunk_id;
+    if (capacity > 1) {
+        ids = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, capacity * sizeof(uint32_t), sizeof(uint32_t));
+    }
     if (ids == NULL) {
         store->failure = MICA_OUT_OF_MEMORY;
         return false;
     }
-    if (table->chunk_count > 0) {
+    if (table->chunk_count > 0 && ids != table->chunk_ids) {
         memcpy(ids, table->chunk_ids, table->chunk_count * sizeof(uint32_t));
     }
-    mi_heap_release(store->heap, MICA_MEMORY_TABLES, table->chunk_ids, table->chunk_capacity * sizeof(uint32_t),
-                    sizeof(uint32_t));
+    mi_table_release_list(store->heap, table);
     table->chunk_ids = ids;
     table->chunk_capacity = capacity;
     return true;
 }
 
+// Says where a table's chunk is from now on.
+static void place_chunk(mi_store *store, mi_table *table, uint32_t chunk_index, uint8_t *base) {
+    store->chunks[table->chunk_ids[chunk_index]].base = base;
+    if (chunk_index == 0) {
+        table->first_base = base;
+    }
+}
+
 static bool add_chunk(mi_store *store, mi_table *table) {
-    if (table->chunk_count == table->chunk_capacity &&
-        !resize_chunk_ids(store, table, table->chunk_capacity == 0 ? 1 : table->chunk_capacity * 2)) {
+    if (table->chunk_count == table->chunk_capacity && !resize_chunk_ids(store, table, table->chunk_capacity * 2)) {
         return false;
     }
     uint8_t *base = piece_take(store, table, table->chunk_size);
@@ -127,8 +136,9 @@ static bool add_chunk(mi_store *store, mi_table *table) {
         return false;
     }
     init_heads(table, base);
-    store->chunks[id] = (mi_chunk){.base = base, .of.table = table};
-    table->chunk_ids[table->chunk_count++] = id;
+    store->chunks[id].of.table = table;
+    table->chunk_ids[table->chunk_count] = id;
+    place_chunk(store, table, table->chunk_count++, base);
     return true;
 }
 
@@ -164,7 +174,7 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
     if (to == NULL) {
         return false;
     }
-    mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
+    const mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
     mi_chunks_release_outgrown(store);
     store->outgrown = chunk->base;
     store->outgrown_size = table->chunk_size;
@@ -172,7 +182,7 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
     store->outgrown_shift = table->shift;
     mi_table_set_shift(table, shift);
     move_chunk(store, table, store->outgrown_shift, chunk->base, to, table->row_count);
-    chunk->base = to;
+    place_chunk(store, table, 0, to);
     return true;
 }
 
@@ -361,7 +371,7 @@ void mi_store_clear_rows(mi_store *store) {
 
 void mi_store_shake(mi_store *store, mi_table *table) {
     for (uint32_t k = 0; k < table->chunk_count; k++) {
-        mi_chunk *chunk = &store->chunks[table->chunk_ids[k]];
+        const mi_chunk *chunk = &store->chunks[table->chunk_ids[k]];
         uint8_t *to = piece_take(store, table, table->chunk_size);
         if (to == NULL) {
             return;
@@ -369,7 +379,7 @@ void mi_store_shake(mi_store *store, mi_table *table) {
         const uint32_t rows = k << table->shift < table->row_count ? mi_table_chunk_rows(table, k) : 0;
         move_chunk(store, table, table->shift, chunk->base, to, rows);
         mi_region_give(store->region, chunk->base);
-        chunk->base = to;
+        place_chunk(store, table, k, to);
     }
 }
 
@@ -407,11 +417,11 @@ static void fit_chunk(mi_store *store, mi_table *table) {
     if (to == NULL) {
         return;
     }
-    mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
+    const mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
     mi_table_set_shift(table, shift);
     move_chunk(store, table, from_shift, chunk->base, to, table->row_count);
     mi_region_give(store->region, chunk->base);
-    chunk->base = to;
+    place_chunk(store, table, 0, to);
 }
 
 void mi_chunks_release_spare(mi_store *store, mi_table *table) {
@@ -423,8 +433,9 @@ void mi_chunks_release_spare(mi_store *store, mi_table *table) {
     if (table->chunk_count == 1) {
         fit_chunk(store, table);
     }
-    if (table->chunk_count < table->chunk_capacity) {
-        (void)resize_chunk_ids(store, table, table->chunk_count);
+    const uint32_t capacity = table->chunk_count == 0 ? 1 : table->chunk_count;
+    if (capacity < table->chunk_capacity) {
+        (void)resize_chunk_ids(store, table, capacity);
     }
 }
 

@@ -122,7 +122,6 @@ mi_table *mi_store_table(mi_store *store, const mica_component *components, uint
         store->limit = "an entity's components have more than 4 MiB";
         return NULL;
     }
-    table->hash = hash;
     if (store->table_ids_free.count > 0) {
         table->id = store->table_ids_free.data[--store->table_ids_free.count];
     } else {
@@ -208,7 +207,7 @@ mi_table *mi_store_find_without(mi_store *store, mi_table *table, mica_component
 
 static void drop_table(mi_store *store, mi_table *table) {
     mi_chunks_release_all(store, table);
-    mi_map_remove(&store->table_map, table->hash, table->id);
+    mi_map_remove(&store->table_map, hash_components(table->components, table->component_count), table->id);
     store->tables.data[table->id] = NULL;
     store->tables_live--;
     mi_table_destroy(store->heap, table);
@@ -291,6 +290,9 @@ void mi_store_trim(mi_store *store) {
 static const char *validate_table(const mi_store *store, const mi_table *table) {
     if ((uint64_t)table->chunk_count << table->shift < table->row_count) {
         return "table: more rows than its chunks hold";
+    }
+    if (table->chunk_count > 0 && table->first_base != store->chunks[table->chunk_ids[0]].base) {
+        return "table: its first chunk is elsewhere";
     }
     for (uint32_t i = 0; i + 1 < table->component_count; i++) {
         if (table->components[i] >= table->components[i + 1]) {

@@ -157,6 +157,8 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     table->bit_words = bit_words;
     table->offset_count = offset_count;
     table->component_count = (uint16_t)count;
+    table->chunk_ids = &table->first_chunk_id;
+    table->chunk_capacity = 1;
     table->allocation_size = (uint32_t)size; // ids of 16 bits bound it
     if (count > 0) {
         memcpy(table->components, components, count * sizeof(mica_component));
@@ -173,12 +175,19 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
 }
 
 size_t mi_table_byte_size(const mi_table *table) {
-    return table->allocation_size + table->chunk_capacity * sizeof(uint32_t) + table->edge_capacity * sizeof(mi_edge);
+    return table->allocation_size + (mi_table_lists_apart(table) ? table->chunk_capacity * sizeof(uint32_t) : 0) +
+           table->edge_capacity * sizeof(mi_edge);
+}
+
+void mi_table_release_list(mi_heap *heap, mi_table *table) {
+    if (mi_table_lists_apart(table)) {
+        mi_heap_release(heap, MICA_MEMORY_TABLES, table->chunk_ids, table->chunk_capacity * sizeof(uint32_t),
+                        sizeof(uint32_t));
+    }
 }
 
 void mi_table_destroy(mi_heap *heap, mi_table *table) {
-    mi_heap_release(heap, MICA_MEMORY_TABLES, table->chunk_ids, table->chunk_capacity * sizeof(uint32_t),
-                    sizeof(uint32_t));
+    mi_table_release_list(heap, table);
     mi_table_forget_edges(heap, table);
     mi_heap_release(heap, MICA_MEMORY_TABLES, table, table->allocation_size, _Alignof(max_align_t));
 }

@@ -43,38 +43,41 @@ typedef struct mi_edge {
     uint32_t table_id;
 } mi_edge;
 
+// What a walk looks at stands together at the end, in front of the offsets: thousands of tables are walked at what
+// memory costs.
 typedef struct mi_table {
-    uint32_t offset_count; // ids from here on are not here
-    uint32_t id;
-    uint32_t row_count;
-    uint8_t shift;      // rows a chunk: 1 << shift
-    uint8_t full_shift; // where growing ends
-    bool has_destruct;  // a column's type has a destruct hook
-    bool can_fail;      // a column's type has a construct or copy hook
-    bool moves_bytes;   // no column's type has a move hook or lies in lanes
-    bool is_plain;      // nor any other hook
-    bool has_lanes;     // a column's type lies in lanes
-    bool has_toggle;    // a component's type can be disabled
-    uint16_t column_count;
-    uint16_t component_count;
-    uint32_t chunk_count;
-    uint32_t chunk_capacity; // of chunk_ids
-    uint32_t *chunk_ids;
     mi_column *columns;         // ascending by component id
     mica_component *components; // ascending, tags included
     mica_component *by_name;    // canonical order: by name
     uint64_t *bits;             // the set of components
     uint32_t bit_words;
-    uint32_t chunk_size;  // bytes of a chunk of the present capacity
     uint32_t chunk_align; // bytes
-    uint64_t hash;
-    uint64_t row_moves; // grows when a row goes, or comes by another location: what is cached about rows is void
-    mi_edge *edges;     // a hash table of edge_capacity (0 or a power of two)
+    uint64_t row_moves;   // grows when a row goes, or comes by another location: what is cached about rows is void
+    mi_edge *edges;       // a hash table of edge_capacity (0 or a power of two)
     uint32_t edge_capacity;
     uint32_t edge_count;
     uint32_t allocation_size; // of this struct with its arrays
     uint32_t kept_rows;       // room for so many rows stays when rows go; see mi_store_keep_rows
-    uint16_t *last_byte_of; // by component id: the size of a value less one, where offset_of names a column
+    uint16_t *last_byte_of;   // by component id: the size of a value less one, where offset_of names a column
+    uint32_t id;
+    uint32_t chunk_size;     // bytes of a chunk of the present capacity
+    uint32_t *chunk_ids;     // of one: &first_chunk_id
+    uint32_t chunk_capacity; // of chunk_ids, 1 at least
+    uint32_t first_chunk_id;
+    uint32_t chunk_count;
+    uint16_t column_count;
+    uint16_t component_count;
+    uint8_t *first_base; // of the first chunk, while there is one
+    uint32_t row_count;
+    uint8_t shift;         // rows a chunk: 1 << shift
+    uint8_t full_shift;    // where growing ends
+    bool has_destruct;     // a column's type has a destruct hook
+    bool can_fail;         // a column's type has a construct or copy hook
+    bool moves_bytes;      // no column's type has a move hook or lies in lanes
+    bool is_plain;         // nor any other hook
+    bool has_lanes;        // a column's type lies in lanes
+    bool has_toggle;       // a component's type can be disabled
+    uint32_t offset_count; // ids from here on are not here
     // By component id, in units of MI_COLUMN_ALIGN; 0: not here. One more than offset_count, which is 0. It stands here
     // so that a look-up needs no load to find it.
     uint16_t offset_of[];
@@ -93,6 +96,8 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
 size_t mi_table_byte_size(const mi_table *table);
 // Frees a table whose chunks are gone.
 void mi_table_destroy(mi_heap *heap, mi_table *table);
+// Frees a table's list of chunks, if that is memory of its own; the table is to be given another one.
+void mi_table_release_list(mi_heap *heap, mi_table *table);
 // The column of a component, found by its id; NULL: it is not here, or a tag. O(log columns).
 mi_column *mi_table_find_column(const mi_table *table, mica_component component);
 // The bytes of a column in a chunk of 1 << shift rows.
@@ -115,6 +120,11 @@ static inline bool mi_table_has(const mi_table *table, mica_component component)
 
 static inline uint32_t mi_table_first_shift(const mi_table *table) {
     return table->full_shift < MI_FIRST_SHIFT ? table->full_shift : MI_FIRST_SHIFT;
+}
+
+// Whether a table's list of chunks is memory of its own.
+static inline bool mi_table_lists_apart(const mi_table *table) {
+    return table->chunk_ids != &table->first_chunk_id;
 }
 
 static inline mi_column_head *mi_column_head_of(void *column) {

@@ -48,7 +48,50 @@ static inline bool is_abandoned(const mica_iter *iter) {
     return iter->epoch != iter->query->world->walk_epoch;
 }
 
-static bool next_picked(mica_iter *iter) {
+// Makes rows of a table's chunk the span.
+static inline void set_span(mica_iter *iter, const mi_table *table, uint8_t *base, uint32_t rows) {
+    const mica_query *query = iter->query;
+    iter->base = base;
+    iter->entities = (const mica_entity *)(const void *)base;
+    iter->offsets = table->offset_of;
+    iter->offset_count = table->offset_count;
+    iter->ready_count = query->access_count;
+    iter->count = (int32_t)rows;
+}
+
+// As mica_iter_next, for a walk that stands in a table with several chunks or without rows, or at its end.
+MI_APART static bool next_chunk(mica_iter *iter) {
+    const mica_query *query = iter->query;
+    for (; iter->table_index < query->tables.count; iter->table_index++) {
+        const mi_table *table = query->tables.data[iter->table_index];
+        const uint32_t chunk_index = iter->chunk_index;
+        const uint32_t capacity = 1u << table->shift;
+        const uint32_t rest = table->row_count - (chunk_index << table->shift);
+        if (rest == 0) {
+            continue; // a walk never stands behind the last of several chunks
+        }
+        const bool is_last = rest <= capacity;
+        iter->table_index += is_last;
+        iter->chunk_index = is_last ? 0 : chunk_index + 1;
+        uint8_t *base = query->world->store.chunks[table->chunk_ids[chunk_index]].base;
+        set_span(iter, table, base, is_last ? rest : capacity);
+        return true;
+    }
+    iter->ready_count = 0;
+    iter->count = 0;
+    iter->entities = NULL;
+    return false;
+}
+
+// As mica_iter_next, for all but plain walks while nothing is copied.
+MI_APART static bool next_slowly(mica_iter *iter) {
+    if (iter == NULL || !iter->open) {
+        return false;
+    }
+    if (iter->walk == NULL) {
+        mi_world_settle_all(iter->query->world);
+        return next_chunk(iter);
+    }
     if (MICA_UNLIKELY(is_abandoned(iter))) {
         iter->count = 0;
         return false;
@@ -59,53 +102,29 @@ static bool next_picked(mica_iter *iter) {
     return found;
 }
 
-// Goes to the next chunk that has rows, of the table where the walk stands or one behind it. Short, and without calls:
-// with many small tables it is what a walk costs.
-static inline bool next_chunk(mica_iter *iter, const mica_query *query) {
-    const mi_store *store = &query->world->store;
-    for (uint32_t index = iter->table_index; index < query->tables.count; index++) {
-        const mi_table *table = query->tables.data[index];
-        const uint32_t chunk_index = iter->chunk_index;
-        const uint32_t capacity = 1u << table->shift;
-        const uint32_t rest = table->row_count - (chunk_index << table->shift);
-        if (MICA_UNLIKELY(rest == 0)) {
-            continue; // a walk never stands behind the last of several chunks
-        }
-        const bool is_last = rest <= capacity;
-        iter->table_index = index + is_last;
-        iter->chunk_index = is_last ? 0 : chunk_index + 1;
-        iter->base = store->chunks[table->chunk_ids[chunk_index]].base;
-        iter->entities = (const mica_entity *)(const void *)iter->base;
-        iter->offsets = table->offset_of;
-        iter->offset_count = table->offset_count;
-        iter->ready_count = query->access_count;
-        iter->count = (int32_t)(is_last ? rest : capacity);
-        return true;
-    }
-    iter->table_index = query->tables.count;
-    iter->ready_count = 0;
-    iter->count = 0;
-    iter->entities = NULL;
-    return false;
-}
-
-MI_APART static bool next_settled(mica_iter *iter) {
-    mi_world_settle_all(iter->query->world);
-    return next_chunk(iter, iter->query);
-}
-
+// Short, and without calls: where tables are many and small it is what a walk costs, and much of that is waiting for
+// the tables themselves, which are therefore asked for ahead.
 bool mica_iter_next(mica_iter *iter) {
-    if (MICA_UNLIKELY(iter == NULL || !iter->open)) {
-        return false;
-    }
-    if (iter->walk != NULL) {
-        return next_picked(iter);
+    if (MICA_UNLIKELY(iter == NULL || !iter->open || iter->walk != NULL)) {
+        return next_slowly(iter);
     }
     const mica_query *query = iter->query;
     if (MICA_UNLIKELY(query->world->store.copied_count > 0)) {
-        return next_settled(iter);
+        return next_slowly(iter);
     }
-    return next_chunk(iter, query);
+    const uint32_t index = iter->table_index;
+    if (MICA_UNLIKELY(index >= query->tables.count)) {
+        return next_chunk(iter);
+    }
+    mi_table *const *place = &query->tables.data[index];
+    const mi_table *table = *place;
+    if (MICA_UNLIKELY(table->row_count - 1 >= 1u << table->shift)) {
+        return next_chunk(iter);
+    }
+    mi_query_fetch_table(query, place);
+    set_span(iter, table, table->first_base, table->row_count);
+    iter->table_index = index + 1;
+    return true;
 }
 
 void mi_world_apply_walk_commands(mica_world *world, const char *call) {

@@ -200,6 +200,7 @@ static void add_column(mica_query *query, uint32_t number, const mi_type *type, 
                   (is_ready ? MI_ACCESS_READ_READY : 0) |
                   (is_ready && writes && !term->is_marked ? MI_ACCESS_WRITE_READY : 0));
     query->writes |= writes;
+    query->fetched_component = is_ready ? term->component : query->fetched_component;
     query->column_of[term->component] = (uint8_t)query->column_count;
     mi_query_column *column = &query->columns[query->column_count++];
     *column = (mi_query_column){.type = type,
@@ -538,8 +539,8 @@ static inline bool matches_at(const mica_query *query, const mi_store *store, ui
 
 mica_result mi_query_update_tables(mica_query *query, const char *call) {
     mi_store *store = &query->world->store;
-    if (!mi_store_order(store) ||
-        !MI_RESERVE(&query->world->heap, MICA_MEMORY_QUERIES, &query->tables, store->ordered.count)) {
+    if (!mi_store_order(store) || !MI_RESERVE(&query->world->heap, MICA_MEMORY_QUERIES, &query->tables,
+                                              (size_t)store->ordered.count + MI_FETCHED_TABLES)) {
         return mi_fail_memory(&query->world->log, call, store->ordered.count * sizeof(mi_table *));
     }
     query->toggles_active = mi_query_active_toggles(query);
@@ -549,6 +550,9 @@ mica_result mi_query_update_tables(mica_query *query, const char *call) {
         if (matches_at(query, store, i)) {
             query->tables.data[count++] = store->ordered.data[i];
         }
+    }
+    for (uint32_t i = 0; count > 0 && i < MI_FETCHED_TABLES; i++) {
+        query->tables.data[count + i] = query->tables.data[count - 1];
     }
     query->tables.count = count;
     query->tables_made = store->tables_made;

@@ -74,6 +74,7 @@ struct mica_query {
     mi_disabled disabled;
     uint32_t any_count; // any-of clauses in use
     bool writes;
+    mica_component fetched_component; // in tables and required, if there is one: walks ask for its column ahead
     uint32_t change_count;
     uint32_t change_clauses; // bit n: clause n + 1 has members in `changes`
     mi_query_change changes[MICA_QUERY_TERM_MAX];
@@ -124,6 +125,10 @@ struct mica_query {
     char *text;
     size_t text_size;
 };
+
+// So many tables ahead of a walk they are asked for; as often the last one stands behind the end of `tables`.
+#define MI_FETCHED_TABLES 6u
+#define MI_FETCHED_CHUNKS 3u
 
 #define MI_RUN_WINDOW 0x80000000u
 
@@ -178,6 +183,17 @@ static inline mica_result mi_query_update(mica_query *query, const char *call) {
         return MICA_OK;
     }
     return mi_query_update_tables(query, call);
+}
+// Asks for the parts of a table that a walk looks at, some places ahead.
+static inline void mi_query_fetch_table(const mica_query *query, mi_table *const *place) {
+    const mi_table *table = place[MI_FETCHED_TABLES];
+    __builtin_prefetch(&table->first_base);
+    __builtin_prefetch(&table->offset_of[query->fetched_component]);
+    const mi_table *next = place[MI_FETCHED_CHUNKS];
+    const size_t offset = (size_t)next->offset_of[query->fetched_component] * MI_COLUMN_ALIGN;
+    const uintptr_t column = (uintptr_t)next->first_base + offset; // of a table without rows it may be anything
+    __builtin_prefetch((const void *)(column - sizeof(mi_column_head)));
+    __builtin_prefetch((const void *)column);
 }
 // Whether a living entity matches for who is asking; the query need not be up to date. Sets no error.
 bool mi_query_passes(const mica_query *query, mica_entity entity);
