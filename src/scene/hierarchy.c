@@ -429,6 +429,11 @@ static const char *validate_hierarchy(const mica_world *world, const void *state
     return fault;
 }
 
+static void trim_hierarchy(mica_world *world, void *state) {
+    mi_hierarchy *hierarchy = state;
+    mi_levels_trim(&hierarchy->levels, &world->heap);
+}
+
 bool mica_child_of_attach(mica_world *world) {
     mi_hierarchy *hierarchy = mi_hierarchy_find(world);
     if (hierarchy == NULL) {
@@ -437,8 +442,11 @@ bool mica_child_of_attach(mica_world *world) {
         if (hierarchy == NULL) {
             return false;
         }
-        const mi_extension extension = {
-            .key = &extension_key, .state = hierarchy, .validate = validate_hierarchy, .destroy = destroy_hierarchy};
+        const mi_extension extension = {.key = &extension_key,
+                                        .state = hierarchy,
+                                        .validate = validate_hierarchy,
+                                        .destroy = destroy_hierarchy,
+                                        .trim = trim_hierarchy};
         if (!mi_world_add_extension(world, &extension)) {
             destroy_hierarchy(world, hierarchy);
             return false;

@@ -8,17 +8,8 @@
 // is not cleared: a record's mark says that its note is there.
 #include "scene/levels.h"
 
-// What the children of an entity are relative to.
-typedef struct note {
-    uint32_t level;  // of the children
-    uint32_t anchor; // location, 0: none; while climbing, the slot that the way came from
-} note;
-
-typedef struct level_count {
-    uint32_t rows; // in the second walk: where the next one goes
-    uint32_t runs; // likewise
-    uint32_t last; // location of the row before; 0: none
-} level_count;
+// What lists are made with is kept for the next time if they were made before within so many updates.
+enum { CALM_MOST = 64 };
 
 typedef struct building {
     mi_levels *levels;
@@ -27,8 +18,6 @@ typedef struct building {
     mica_component child_of;
     mica_component pose;
     uint32_t mark;
-    note *notes; // by slot
-    MI_ARRAY(level_count) counts;
 } building;
 
 static bool is_known(const building *build, uint32_t index) {
@@ -36,28 +25,28 @@ static bool is_known(const building *build, uint32_t index) {
 }
 
 // False: the ancestors never end.
-static bool find_note(const building *build, uint32_t index, note *found) {
+static bool find_note(const building *build, uint32_t index, mi_level_note *found) {
     uint32_t at = index;
     uint32_t below = 0;
     for (uint32_t steps = 0; at != 0 && !is_known(build, at); steps++) {
         if (steps > build->nodes->linked_count) {
             return false;
         }
-        build->notes[at].anchor = below;
+        build->levels->notes.data[at].anchor = below;
         below = at;
         at = mi_nodes_at(build->nodes, at)->parent;
     }
-    note above = {0};
+    mi_level_note above = {0};
     if (at != 0) {
-        above = build->notes[at];
+        above = build->levels->notes.data[at];
     }
     while (below != 0) {
-        const uint32_t next = build->notes[below].anchor;
+        const uint32_t next = build->levels->notes.data[below].anchor;
         const uint32_t location = mi_slots_location(&build->store->slots, below);
         if (mi_table_has(mi_store_table_at(build->store, location), build->pose)) {
-            above = (note){.level = above.level + 1, .anchor = location};
+            above = (mi_level_note){.level = above.level + 1, .anchor = location};
         }
-        build->notes[below] = above;
+        build->levels->notes.data[below] = above;
         mi_nodes_at(build->nodes, below)->mark = build->mark;
         below = next;
     }
@@ -66,10 +55,10 @@ static bool find_note(const building *build, uint32_t index, note *found) {
 }
 
 // The level of an entity itself, and what it is relative to; false: its record is corrupt.
-static bool find_level(const building *build, mica_entity entity, note *found) {
+static bool find_level(const building *build, mica_entity entity, mi_level_note *found) {
     const uint32_t index = mica_entity_index(entity);
     const mi_node *node = mi_nodes_find(build->nodes, index);
-    *found = (note){0};
+    *found = (mi_level_note){0};
     if (node == NULL || node->parent == 0) {
         return true;
     }
@@ -81,19 +70,19 @@ static bool find_level(const building *build, mica_entity entity, note *found) {
 }
 
 // The count of a level; NULL: out of memory.
-static level_count *open_count(building *build, uint32_t level) {
-    if (level >= build->counts.count) {
-        if (!MI_RESERVE(build->store->heap, MICA_MEMORY_RELATIONS, &build->counts, (size_t)level + 1)) {
+static mi_level_count *open_count(building *build, uint32_t level) {
+    if (level >= build->levels->counts.count) {
+        if (!MI_RESERVE(build->store->heap, MICA_MEMORY_RELATIONS, &build->levels->counts, (size_t)level + 1)) {
             return NULL;
         }
-        while (build->counts.count <= level) {
-            build->counts.data[build->counts.count++] = (level_count){0};
+        while (build->levels->counts.count <= level) {
+            build->levels->counts.data[build->levels->counts.count++] = (mi_level_count){0};
         }
     }
-    return &build->counts.data[level];
+    return &build->levels->counts.data[level];
 }
 
-static bool continues_run(const level_count *count, uint32_t location) {
+static bool continues_run(const mi_level_count *count, uint32_t location) {
     return count->last != 0 && count->last + 1 == location && mi_row_of(location) != 0;
 }
 
@@ -104,14 +93,14 @@ static mica_result count_chunk(building *build, const mi_table *table, uint32_t 
     const bool has_pose = mi_table_has(table, build->pose);
     const uint32_t rows = mi_table_chunk_rows(table, chunk);
     for (uint32_t row = 0; row < rows; row++) {
-        note found;
+        mi_level_note found;
         if (!find_level(build, entities[row], &found)) {
             return MICA_CYCLE;
         }
         if (!has_pose) {
             continue;
         }
-        level_count *count = open_count(build, found.level);
+        mi_level_count *count = open_count(build, found.level);
         if (count == NULL) {
             return MICA_OUT_OF_MEMORY;
         }
@@ -128,11 +117,11 @@ static void place_chunk(const building *build, const mi_table *table, uint32_t c
     const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(build->store, first);
     const uint32_t rows = mi_table_chunk_rows(table, chunk);
     for (uint32_t row = 0; row < rows; row++) {
-        note found;
+        mi_level_note found;
         const bool is_sound = find_level(build, entities[row], &found);
         MI_ASSERT(is_sound);
         (void)is_sound;
-        level_count *count = &build->counts.data[found.level];
+        mi_level_count *count = &build->levels->counts.data[found.level];
         if (continues_run(count, first | row)) {
             build->levels->runs.data[count->runs - 1].count++;
         } else {
@@ -173,9 +162,9 @@ static bool open_lists(building *build) {
     mi_heap *heap = build->store->heap;
     uint32_t rows = 0;
     uint32_t runs = 0;
-    for (uint32_t i = 0; i < build->counts.count; i++) {
-        const level_count count = build->counts.data[i];
-        build->counts.data[i] = (level_count){.rows = rows, .runs = runs};
+    for (uint32_t i = 0; i < build->levels->counts.count; i++) {
+        const mi_level_count count = build->levels->counts.data[i];
+        build->levels->counts.data[i] = (mi_level_count){.rows = rows, .runs = runs};
         rows += count.rows;
         runs += count.runs;
         levels->free_run_count = i == 0 ? runs : levels->free_run_count;
@@ -236,7 +225,7 @@ static mica_result build_lists(building *build) {
     if (!open_lists(build) || !list_tables(build)) {
         return MICA_OUT_OF_MEMORY;
     }
-    if (build->counts.count > 0) {
+    if (build->levels->counts.count > 0) {
         place_levels(build);
     }
     return MICA_OK;
@@ -245,21 +234,22 @@ static mica_result build_lists(building *build) {
 mica_result mi_levels_update(mi_levels *levels, mi_store *store, mi_nodes *nodes, mica_component child_of,
                              mica_component pose) {
     if (is_current(levels, store, nodes, pose)) {
+        if (levels->calm_count < CALM_MOST && ++levels->calm_count == CALM_MOST) {
+            mi_levels_trim(levels, store->heap);
+        }
         return MICA_OK;
     }
+    const bool is_restless = levels->pose != 0 && levels->calm_count < CALM_MOST;
     levels->is_made = false;
+    levels->calm_count = 0;
+    levels->counts.count = 0;
     building build = {.levels = levels, .store = store, .nodes = nodes, .child_of = child_of, .pose = pose};
-    const size_t notes_size = ((size_t)nodes->pages.count << MI_NODE_PAGE_BITS) * sizeof(note);
-    if (notes_size > 0) {
-        build.notes = (note *)mi_heap_allocate(store->heap, MICA_MEMORY_RELATIONS, notes_size, _Alignof(note));
-        if (build.notes == NULL) {
-            return MICA_OUT_OF_MEMORY;
-        }
+    if (!MI_RESERVE(store->heap, MICA_MEMORY_RELATIONS, &levels->notes,
+                    (size_t)nodes->pages.count << MI_NODE_PAGE_BITS)) {
+        return MICA_OUT_OF_MEMORY;
     }
     build.mark = mi_nodes_marks(nodes, 1);
     const mica_result result = build_lists(&build);
-    MI_FREE(store->heap, MICA_MEMORY_RELATIONS, &build.counts);
-    mi_heap_release(store->heap, MICA_MEMORY_RELATIONS, build.notes, notes_size, _Alignof(note));
     if (result == MICA_OK) {
         levels->is_made = true;
         levels->links_version = nodes->version;
@@ -267,10 +257,19 @@ mica_result mi_levels_update(mi_levels *levels, mi_store *store, mi_nodes *nodes
         levels->tables_dropped = store->tables_dropped;
         levels->pose = pose;
     }
+    if (!is_restless) {
+        mi_levels_trim(levels, store->heap);
+    }
     return result;
 }
 
+void mi_levels_trim(mi_levels *levels, mi_heap *heap) {
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->notes);
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->counts);
+}
+
 void mi_levels_free(mi_levels *levels, mi_heap *heap) {
+    mi_levels_trim(levels, heap);
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->runs);
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->anchors);
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->is_involved);

@@ -15,6 +15,18 @@ typedef struct mi_level_run {
     uint32_t count;
 } mi_level_run;
 
+// What the children of an entity are relative to.
+typedef struct mi_level_note {
+    uint32_t level;  // of the children
+    uint32_t anchor; // location, 0: none; while climbing, the slot that the way came from
+} mi_level_note;
+
+typedef struct mi_level_count {
+    uint32_t rows; // in the second walk: where the next one goes
+    uint32_t runs; // likewise
+    uint32_t last; // location of the row before; 0: none
+} mi_level_count;
+
 typedef struct mi_levels {
     MI_ARRAY(mi_level_run) runs;
     // For each row of the runs, in their order, the location of the row whose matrix it is relative to; 0: of none,
@@ -28,12 +40,18 @@ typedef struct mi_levels {
     uint64_t row_moves; // of all tables involved
     uint32_t tables_dropped;
     mica_component pose;
+    // What the lists are made with: kept while structure changes again and again, so that this allocates nothing.
+    MI_ARRAY(mi_level_note) notes; // by slot
+    MI_ARRAY(mi_level_count) counts;
+    uint32_t calm_count; // updates since the lists were made last
 } mi_levels;
 
 // Brings the lists up to date. MICA_OUT_OF_MEMORY; MICA_CYCLE: the records are corrupt. Sets no error. O(tables)
 // if they are, else O(tables + linked entities).
 mica_result mi_levels_update(mi_levels *levels, mi_store *store, mi_nodes *nodes, mica_component child_of,
                              mica_component pose);
+// Frees what is needed only to make lists.
+void mi_levels_trim(mi_levels *levels, mi_heap *heap);
 void mi_levels_free(mi_levels *levels, mi_heap *heap);
 
 // The first thing that is wrong with lists that are up to date, or NULL. O(linked entities).

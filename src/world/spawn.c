@@ -542,12 +542,11 @@ static bool open_elements(spawn_batch *batch, const char *call) {
     if ((world->elements.count == 0 && !is_told) || batch->count == 0) {
         return true;
     }
-    const size_t size = (size_t)batch->count * sizeof(mica_entity);
-    batch->handles = mi_heap_allocate(&world->heap, MICA_MEMORY_WORLD, size, _Alignof(mica_entity));
-    if (batch->handles == NULL) {
-        mi_fail_memory(&world->log, call, size);
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->handles, batch->count)) {
+        mi_fail_memory(&world->log, call, (size_t)batch->count * sizeof(mica_entity));
         return false;
     }
+    batch->handles = world->handles.data;
     mi_slots_preview(&world->store.slots, batch->handles, batch->count);
     for (uint32_t i = 0; i < world->elements.count; i++) {
         if (!open_pool(batch, world->elements.data[i].pool)) {
@@ -646,12 +645,7 @@ static void tell_batch(const spawn_batch *batch, const mica_entity *entities, co
     }
 }
 
-static void free_batch(mica_world *world, const spawn_batch *batch) {
-    mi_heap_release(&world->heap, MICA_MEMORY_WORLD, batch->handles, (size_t)batch->count * sizeof(mica_entity),
-                    _Alignof(mica_entity));
-}
-
-// Checks, makes and publishes a batch from columns; the caller frees it.
+// Checks, makes and publishes a batch from columns.
 static mica_result spawn_batch_of(mica_world *world, const mica_column *columns, int32_t column_count, int32_t count,
                                   mica_entity *entities, spawn_batch *batch, const char *call) {
     mica_result result = mi_world_check_structure(world, call);
@@ -695,7 +689,6 @@ mica_result mica_entity_spawn_many(mica_world *world, const mica_column *columns
         MI_STORE_SHAKE(&world->store, batch.table);
         tell_batch(&batch, entities, NULL, 0);
     }
-    free_batch(world, &batch);
     if (result == MICA_OK) {
         mi_world_finish(world, "mica_entity_spawn_many");
     }
@@ -764,15 +757,15 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     if (fill == NULL || component_count <= 0 || components == NULL) {
         return mi_fail_plain(&world->log, MICA_INVALID, call, "needs components and a function that fills them in");
     }
-    const size_t size = (size_t)component_count * (sizeof(mica_column) + sizeof(void *));
-    void *memory = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_WORLD, size, _Alignof(max_align_t));
-    if (memory == NULL) {
-        return mi_fail_memory(&world->log, call, size);
+    const uint32_t column_count = (uint32_t)component_count;
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->fill_asked, column_count) ||
+        !MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->fill_columns, column_count)) {
+        return mi_fail_memory(&world->log, call, column_count * (sizeof(mica_column) + sizeof(void *)));
     }
-    mica_column *asked = memory;
-    void **columns = (void **)(asked + component_count);
+    mica_column *asked = world->fill_asked.data;
+    void **columns = world->fill_columns.data;
     for (int32_t i = 0; i < component_count; i++) {
-        asked[i].component = components[i];
+        asked[i] = (mica_column){.component = components[i]};
     }
     spawn_batch batch = {.world = world};
     result = spawn_batch_of(world, asked, component_count, count, NULL, &batch, call);
@@ -787,8 +780,6 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
         }
         tell_batch(&batch, NULL, asked, (uint32_t)component_count);
     }
-    free_batch(world, &batch);
-    mi_heap_release(&world->heap, MICA_MEMORY_WORLD, memory, size, _Alignof(max_align_t));
     if (result == MICA_OK) {
         mi_world_finish(world, call);
     }

@@ -131,6 +131,15 @@ mica_world *mica_world_create(const mica_world_def *def) {
     return world;
 }
 
+// Frees what verbs keep for the next time.
+static void free_scratch(mica_world *world) {
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->changes);
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->elements);
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->handles);
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->fill_asked);
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->fill_columns);
+}
+
 void mica_world_destroy(mica_world *world) {
     if (world == NULL) {
         return;
@@ -169,8 +178,7 @@ void mica_world_destroy(mica_world *world) {
     mi_map_free(&world->query_map, heap, MICA_MEMORY_QUERIES);
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &world->relations);
     MI_FREE(heap, MICA_MEMORY_WORLD, &world->extensions);
-    MI_FREE(heap, MICA_MEMORY_WORLD, &world->changes);
-    MI_FREE(heap, MICA_MEMORY_WORLD, &world->elements);
+    free_scratch(world);
     mi_heap_release_text(heap, MICA_MEMORY_WORLD, world->name);
     mica_schema_release(world->schema);
     mi_heap last = world->heap;
@@ -278,8 +286,7 @@ mica_result mica_world_trim(mica_world *world) {
     for (uint32_t i = 0; i < world->queries.count; i++) {
         mi_query_forget_tables(world->queries.data[i]);
     }
-    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->changes);
-    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->elements);
+    free_scratch(world);
     MI_SHRINK(&world->heap, MICA_MEMORY_QUERIES, &world->queries);
     mi_map_shrink(&world->query_map, &world->heap, MICA_MEMORY_QUERIES);
     return MICA_OK;

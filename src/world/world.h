@@ -141,6 +141,9 @@ struct mica_world {
     uint64_t command_skipped_count;
     MI_ARRAY(mi_change) changes;                    // scratch of spawning
     MI_ARRAY(mi_element) elements;                  // scratch of edits
+    MI_ARRAY(mica_entity) handles;                  // scratch of spawning many, of what is in pools
+    MI_ARRAY(mica_column) fill_asked;               // scratch of spawning many that a function fills in
+    MI_ARRAY(void *) fill_columns;                  // likewise
     mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
 };
 
