@@ -8,6 +8,8 @@
 #include "limit_pool.h"
 #include "rows.h"
 
+#include <stdlib.h>
+
 static void *random_set_up(int64_t n) {
     bench_crowd *crowd = bench_crowd_make(n);
     if (crowd != NULL) {
@@ -163,13 +165,111 @@ static const bench_side tag_at_random = {
     .tear_down = bench_crowd_tear_down,
 };
 
+// By one call for all.
+
+typedef struct many_state {
+    bench_crowd *crowd;
+    Data *values; // in the order of the handles
+} many_state;
+
+static void many_tear_down(void *context) {
+    many_state *state = context;
+    bench_crowd_tear_down(state->crowd);
+    free(state->values);
+    free(state);
+}
+
+static void *many_set_up(int64_t n) {
+    bench_crowd *crowd = random_set_up(n);
+    many_state *state = crowd == NULL ? NULL : calloc(1, sizeof *state);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->crowd = crowd;
+    state->values = malloc(crowd->n * sizeof *state->values);
+    if (state->values == NULL) {
+        many_tear_down(state);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        state->values[i] = (Data){i};
+    }
+    return state;
+}
+
+static void many_run(void *context) {
+    many_state *state = context;
+    bench_crowd *crowd = state->crowd;
+    const int32_t n = (int32_t)crowd->n;
+    const bool is_done = mica_add_many(crowd->world, crowd->entities, n, Data, state->values) == MICA_OK &&
+                         mica_remove_many(crowd->world, crowd->entities_too, n, Data) == MICA_OK;
+    crowd->result = is_done ? 2 * (uint64_t)crowd->n : 0;
+}
+
+static uint64_t many_check(void *context) {
+    many_state *state = context;
+    return check(state->crowd);
+}
+
+static void pool_many_run(void *context) {
+    many_state *state = context;
+    bench_crowd *crowd = state->crowd;
+    const int32_t n = (int32_t)crowd->n;
+    const bool is_done = mica_add_many(crowd->world, crowd->entities, n, PoolData, state->values) == MICA_OK &&
+                         mica_remove_many(crowd->world, crowd->entities_too, n, PoolData) == MICA_OK;
+    crowd->result = is_done ? 2 * (uint64_t)crowd->n : 0;
+}
+
+static uint64_t pool_many_check(void *context) {
+    many_state *state = context;
+    return pool_check(state->crowd);
+}
+
+static void tag_many_run(void *context) {
+    many_state *state = context;
+    bench_crowd *crowd = state->crowd;
+    const int32_t n = (int32_t)crowd->n;
+    const bool is_done = mica_tag_many(crowd->world, crowd->entities, n, PoolMark) == MICA_OK &&
+                         mica_remove_many(crowd->world, crowd->entities_too, n, PoolMark) == MICA_OK;
+    crowd->result = is_done ? 2 * (uint64_t)crowd->n : 0;
+}
+
+static uint64_t tag_many_check(void *context) {
+    many_state *state = context;
+    return tag_check(state->crowd);
+}
+
+static const bench_side many_at_random = {
+    .set_up = many_set_up,
+    .run = many_run,
+    .check = many_check,
+    .tear_down = many_tear_down,
+};
+
+static const bench_side pool_many_at_random = {
+    .set_up = many_set_up,
+    .run = pool_many_run,
+    .check = pool_many_check,
+    .tear_down = many_tear_down,
+};
+
+static const bench_side tag_many_at_random = {
+    .set_up = many_set_up,
+    .run = tag_many_run,
+    .check = tag_many_check,
+    .tear_down = many_tear_down,
+};
+
 static const bench_row rows[] = {
     {"change/table/order", "main", 1000000, "ns/change", 2000000, &in_order, &limit_change_order},
     {"change/table/random", "main", 1000000, "ns/change", 2000000, &at_random, &limit_change_random},
+    {"change/table/random", "many", 1000000, "ns/change", 2000000, &many_at_random, &limit_change_random},
     {"change/pool/order", "main", 1000000, "ns/change", 2000000, &pool_in_order, &limit_pool_change_order},
     {"change/pool/order", "tag", 1000000, "ns/change", 2000000, &tag_in_order, &limit_pool_tag_order},
     {"change/pool/random", "main", 1000000, "ns/change", 2000000, &pool_at_random, &limit_pool_change_random},
+    {"change/pool/random", "many", 1000000, "ns/change", 2000000, &pool_many_at_random, &limit_pool_change_random},
     {"change/pool/random", "tag", 1000000, "ns/change", 2000000, &tag_at_random, &limit_pool_tag_random},
+    {"change/pool/random", "tag/many", 1000000, "ns/change", 2000000, &tag_many_at_random, &limit_pool_tag_random},
 };
 
 const bench_family bench_change = {rows, (int32_t)(sizeof rows / sizeof *rows)};

@@ -720,6 +720,56 @@ const bench_side limit_get_random = {
     .tear_down = state_free,
 };
 
+// Writing, of values in the order of the handles.
+
+static void *scatter_random_set_up(int64_t n) {
+    limit_state *state = get_random_set_up(n);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->positions = allocate(state->n, sizeof *state->positions);
+    if (state->positions == NULL) {
+        state_free(state);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < state->n; i++) {
+        state->positions[i] = bench_position(state->order[i]);
+    }
+    return state;
+}
+
+static void scatter_random_run(void *context) {
+    limit_state *state = context;
+    const limit_slot *slots = state->world.slots;
+    Position *positions = state->world.plain.positions;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < state->n; i++) {
+        const limit_entity entity = state->entities[i];
+        const limit_slot slot = slots[entity.index];
+        if (slot.generation == entity.generation) {
+            positions[slot.row] = state->positions[i];
+            count++;
+        }
+    }
+    state->result = count;
+}
+
+static uint64_t scatter_random_check(void *context) {
+    const limit_state *state = context;
+    uint64_t checksum = state->result;
+    for (uint32_t i = 0; i < state->n; i++) {
+        checksum = bench_mix_position(checksum, &state->world.plain.positions[i]);
+    }
+    return checksum;
+}
+
+const bench_side limit_scatter_random = {
+    .set_up = scatter_random_set_up,
+    .run = scatter_random_run,
+    .check = scatter_random_check,
+    .tear_down = state_free,
+};
+
 // Asking. Every second entity has the component; the answer is read from the table, as if there were more than two.
 
 static void *has_random_set_up(int64_t n) {

@@ -17,4 +17,5 @@ extern const bench_side limit_commands_record;   ///< the first half of that
 extern const bench_side limit_commands_apply;    ///< the second half
 extern const bench_side limit_commands_tag;      ///< both without values
 extern const bench_side limit_get_random;        ///< read the positions of n entities in random order
+extern const bench_side limit_scatter_random;    ///< write the positions of n entities in random order
 extern const bench_side limit_has_random;        ///< ask n entities in random order for `Data`, which half of them have

@@ -22,6 +22,7 @@ typedef struct bench_family {
     DO(commands) \
     DO(event) \
     DO(get) \
+    DO(gather) \
     DO(index) \
     DO(walk) \
     DO(walk_mixes) \

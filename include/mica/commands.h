@@ -89,6 +89,20 @@ MICA_API mica_result mica_commands_set(mica_commands *commands, mica_entity enti
 /// Records a removal. As `mica_entity_remove`.
 MICA_API mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mica_component component);
 
+/// Records as many adds as there are entities, all or none; a refusal names the index. As `mica_entity_add_many`, but
+/// for what is seen when the buffer is applied, where each is an add by itself: one whose entity is dead by then, or has
+/// the component, is skipped and counted. O(count).
+MICA_API mica_result mica_commands_add_many(mica_commands *commands, const mica_entity *entities, int32_t count,
+                                            mica_component component, const void *values);
+
+/// The same with sets. As `mica_entity_set_many`.
+MICA_API mica_result mica_commands_set_many(mica_commands *commands, const mica_entity *entities, int32_t count,
+                                            mica_component component, const void *values);
+
+/// The same with removals. As `mica_entity_remove_many`.
+MICA_API mica_result mica_commands_remove_many(mica_commands *commands, const mica_entity *entities, int32_t count,
+                                               mica_component component);
+
 /// The id of `type` in the schema of the buffer's world, registered if it is new; as `mica_world_component`.
 static inline mica_component mica_commands_component(mica_commands *commands, mica_type *type) {
     return mica_world_component(mica_commands_world(commands), type);

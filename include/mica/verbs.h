@@ -100,6 +100,46 @@ static inline mica_result mica_commands_enable_typed(mica_commands *commands, mi
     const mica_component component = mica_commands_component(commands, type);
     return component == 0 ? mica_last_result() : mica_commands_enable_component(commands, entity, component, enabled);
 }
+static inline mica_result mica_world_add_many_typed(mica_world *world, const mica_entity *entities, int32_t count,
+                                                    mica_type *type, const void *values) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_add_many(world, entities, count, component, values);
+}
+static inline mica_result mica_world_set_many_typed(mica_world *world, const mica_entity *entities, int32_t count,
+                                                    mica_type *type, const void *values) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_set_many(world, entities, count, component, values);
+}
+static inline mica_result mica_world_remove_many_typed(mica_world *world, const mica_entity *entities, int32_t count,
+                                                       mica_type *type) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_remove_many(world, entities, count, component);
+}
+static inline mica_result mica_commands_add_many_typed(mica_commands *commands, const mica_entity *entities,
+                                                       int32_t count, mica_type *type, const void *values) {
+    const mica_component component = mica_commands_component(commands, type);
+    return component == 0 ? mica_last_result() : mica_commands_add_many(commands, entities, count, component, values);
+}
+static inline mica_result mica_commands_set_many_typed(mica_commands *commands, const mica_entity *entities,
+                                                       int32_t count, mica_type *type, const void *values) {
+    const mica_component component = mica_commands_component(commands, type);
+    return component == 0 ? mica_last_result() : mica_commands_set_many(commands, entities, count, component, values);
+}
+static inline mica_result mica_commands_remove_many_typed(mica_commands *commands, const mica_entity *entities,
+                                                          int32_t count, mica_type *type) {
+    const mica_component component = mica_commands_component(commands, type);
+    return component == 0 ? mica_last_result() : mica_commands_remove_many(commands, entities, count, component);
+}
+static inline int32_t mica_world_gather_typed(mica_world *world, const mica_entity *entities, int32_t count,
+                                              mica_type *type, void *values, bool *found) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? -1 : mica_entity_gather(world, entities, count, component, values, found);
+}
+static inline int32_t mica_world_scatter_typed(mica_world *world, const mica_entity *entities, int32_t count,
+                                               mica_type *type, const void *values, bool *found) {
+    const mica_component component = mica_world_component(world, type);
+    return component == 0 ? -1 : mica_entity_scatter(world, entities, count, component, values, found);
+}
 static inline mica_entity mica_commands_create_entity(mica_commands *commands) {
     return mica_commands_spawn(commands, NULL, 0);
 }
@@ -181,6 +221,26 @@ inline mica_result mica_remove_typed(mica_world *to, mica_entity e, mica_type *t
 inline mica_result mica_remove_typed(mica_commands *to, mica_entity e, mica_type *t) {
     return mica_commands_remove_typed(to, e, t);
 }
+inline mica_result mica_add_many_typed(mica_world *to, const mica_entity *e, int32_t n, mica_type *t, const void *v) {
+    return mica_world_add_many_typed(to, e, n, t, v);
+}
+inline mica_result mica_add_many_typed(mica_commands *to, const mica_entity *e, int32_t n, mica_type *t,
+                                       const void *v) {
+    return mica_commands_add_many_typed(to, e, n, t, v);
+}
+inline mica_result mica_set_many_typed(mica_world *to, const mica_entity *e, int32_t n, mica_type *t, const void *v) {
+    return mica_world_set_many_typed(to, e, n, t, v);
+}
+inline mica_result mica_set_many_typed(mica_commands *to, const mica_entity *e, int32_t n, mica_type *t,
+                                       const void *v) {
+    return mica_commands_set_many_typed(to, e, n, t, v);
+}
+inline mica_result mica_remove_many_typed(mica_world *to, const mica_entity *e, int32_t n, mica_type *t) {
+    return mica_world_remove_many_typed(to, e, n, t);
+}
+inline mica_result mica_remove_many_typed(mica_commands *to, const mica_entity *e, int32_t n, mica_type *t) {
+    return mica_commands_remove_many_typed(to, e, n, t);
+}
 inline mica_result mica_enable(mica_world *to, mica_entity entity) {
     return mica_entity_enable(to, entity, true);
 }
@@ -237,6 +297,7 @@ template <typename T> const void *mica_address_of(const T &value) {
 #define mica_has_all(WORLD, ENTITY, ...) mica_has_list((WORLD), (ENTITY), {__VA_ARGS__}, false)
 #define mica_has_any(WORLD, ENTITY, ...) mica_has_list((WORLD), (ENTITY), {__VA_ARGS__}, true)
 #define MICA_FROM_(T, VALUE_PTR) static_cast<const T *>(VALUE_PTR)
+#define MICA_INTO_(T, VALUES) static_cast<T *>(VALUES)
 
 #else
 
@@ -264,10 +325,17 @@ template <typename T> const void *mica_address_of(const T &value) {
 #define mica_add_typed(TO, ...) MICA_TO_(TO, mica_world_add_typed, mica_commands_add_typed)((TO), __VA_ARGS__)
 #define mica_set_typed(TO, ...) MICA_TO_(TO, mica_world_set_typed, mica_commands_set_typed)((TO), __VA_ARGS__)
 #define mica_remove_typed(TO, ...) MICA_TO_(TO, mica_world_remove_typed, mica_commands_remove_typed)((TO), __VA_ARGS__)
+#define mica_add_many_typed(TO, ...) \
+    MICA_TO_(TO, mica_world_add_many_typed, mica_commands_add_many_typed)((TO), __VA_ARGS__)
+#define mica_set_many_typed(TO, ...) \
+    MICA_TO_(TO, mica_world_set_many_typed, mica_commands_set_many_typed)((TO), __VA_ARGS__)
+#define mica_remove_many_typed(TO, ...) \
+    MICA_TO_(TO, mica_world_remove_many_typed, mica_commands_remove_many_typed)((TO), __VA_ARGS__)
 #define mica_enable_typed(TO, ...) MICA_TO_(TO, mica_world_enable_typed, mica_commands_enable_typed)((TO), __VA_ARGS__)
 
 #define MICA_VALUE_(T, ...) (&(const T)__VA_ARGS__)
 #define MICA_FROM_(T, VALUE_PTR) (1 ? (VALUE_PTR) : (const T *)NULL)
+#define MICA_INTO_(T, VALUES) (1 ? (VALUES) : (T *)NULL)
 /// A component with its value, as an argument of `mica_spawn`: `mica_value_of(Position, {1, 2, 3})`.
 #define mica_value_of(T, ...) ((mica_value){mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0})
 /// A tag, or a component that is to be constructed, as an argument of `mica_spawn`.
@@ -310,6 +378,25 @@ template <typename T> const void *mica_address_of(const T &value) {
     mica_set_typed((TO), (ENTITY), mica_type_of(T), MICA_FROM_(T, VALUE_PTR))
 /// Removes a component; nothing happens if it is not there. `mica_entity_remove`.
 #define mica_remove(TO, ENTITY, T) mica_remove_typed((TO), (ENTITY), mica_type_of(T))
+/// Adds a component to `COUNT` entities of an array: all, or none. `VALUES` is an array of as many `T`, or NULL:
+/// constructed. `mica_entity_add_many`.
+#define mica_add_many(TO, ENTITIES, COUNT, T, VALUES) \
+    mica_add_many_typed((TO), (ENTITIES), (COUNT), mica_type_of(T), MICA_FROM_(T, VALUES))
+/// Adds a tag, or a component that is constructed, to `COUNT` entities: all, or none. `mica_entity_add_many`.
+#define mica_tag_many(TO, ENTITIES, COUNT, T) mica_add_many_typed((TO), (ENTITIES), (COUNT), mica_type_of(T), NULL)
+/// Adds a component to each of `COUNT` entities, or replaces its value: all, or none. `mica_entity_set_many`.
+#define mica_set_many(TO, ENTITIES, COUNT, T, VALUES) \
+    mica_set_many_typed((TO), (ENTITIES), (COUNT), mica_type_of(T), MICA_FROM_(T, VALUES))
+/// Removes a component from those of `COUNT` entities that have it: all, or none. `mica_entity_remove_many`.
+#define mica_remove_many(TO, ENTITIES, COUNT, T) mica_remove_many_typed((TO), (ENTITIES), (COUNT), mica_type_of(T))
+/// Copies the values that `COUNT` entities have of a component to `VALUES`, an array of as many `T`, zeros for those
+/// that have none; how many have one. `FOUND` is NULL, or an array of bool. `mica_entity_gather`.
+#define mica_gather(WORLD, ENTITIES, COUNT, T, VALUES, FOUND) \
+    mica_world_gather_typed((WORLD), (ENTITIES), (COUNT), mica_type_of(T), MICA_INTO_(T, VALUES), (FOUND))
+/// Writes `VALUES`, an array of `COUNT`, to those of the entities that have the component; how many have it.
+/// `mica_entity_scatter`.
+#define mica_scatter(WORLD, ENTITIES, COUNT, T, VALUES, FOUND) \
+    mica_world_scatter_typed((WORLD), (ENTITIES), (COUNT), mica_type_of(T), MICA_FROM_(T, VALUES), (FOUND))
 /// Lets a component that was disabled count as present again. `mica_entity_enable_component`.
 #define mica_enable_component(TO, ENTITY, T) mica_enable_typed((TO), (ENTITY), mica_type_of(T), true)
 /// Lets a component, of a type with the trait `toggle`, count as absent in queries. `mica_entity_enable_component`.

@@ -295,6 +295,47 @@ MICA_API mica_result mica_entity_set(mica_world *world, mica_entity entity, mica
 /// `MICA_OUT_OF_MEMORY`. O(components in tables), O(1) for a component of a pool.
 MICA_API mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component);
 
+// Many entities at once: as the verbs on one, one after the other, and faster, since memory that lies far apart is
+// asked for ahead. All or none: what cannot be done for one is done for nobody, and the message says which index it is.
+// Those who observe hear of each entity as they would of the single verb; what they record is applied when all are
+// changed. Relations are refused with `MICA_NO_ACCESS`: their own verbs link many (hierarchy.h). O(count) times the
+// single verb; room for all of it is made first.
+
+/// Adds a component to many entities, with a value each (`values` is an array of `count`), or constructed (`values`
+/// NULL). Values of types with a copy hook are copied, values of move-only types are moved from, on success alone; the
+/// latter must not lie in the world. Refuses as `mica_entity_add`, `MICA_EXISTS` also if one is named twice;
+/// `MICA_INVALID` (no array, a negative count).
+MICA_API mica_result mica_entity_add_many(mica_world *world, const mica_entity *entities, int32_t count,
+                                          mica_component component, const void *values);
+
+/// Sets a component of many entities, whether they have it yet or not; of one that is named twice the last value stays.
+/// Allowed while structure is locked if all of them have it. Values as in `mica_entity_add_many`. Refuses as
+/// `mica_entity_set`; `MICA_INVALID` (no array of entities or values, a negative count).
+MICA_API mica_result mica_entity_set_many(mica_world *world, const mica_entity *entities, int32_t count,
+                                          mica_component component, const void *values);
+
+/// Removes a component from those of many entities that have it. Refuses as `mica_entity_remove`; `MICA_INVALID` (no
+/// array, a negative count).
+MICA_API mica_result mica_entity_remove_many(mica_world *world, const mica_entity *entities, int32_t count,
+                                             mica_component component);
+
+/// Copies the values of a component of many entities to `values`, an array of `count`, and returns how many have one.
+/// The place of an entity that does not, or is not alive any more, is zeroed; that is no error, since who keeps handles
+/// of others finds some of them gone. `found`, an array of `count` if it is not NULL, says of each whether it has one.
+/// -1: `MICA_INVALID` (no array, a negative count), `MICA_UNKNOWN`, `MICA_NO_VALUE` (a tag), `MICA_NO_COPY` (the type
+/// has a destruct, move or copy hook, so that its bytes are not its value). Much faster than `mica_entity_get` in turn
+/// for handles in any order. O(count).
+MICA_API int32_t mica_entity_gather(const mica_world *world, const mica_entity *entities, int32_t count,
+                                    mica_component component, void *values, bool *found);
+
+/// The other way: writes `values`, an array of `count`, to those of the entities that have the component, and returns
+/// how many do; of one that is named twice the last value stays. Counts as writing through `mica_entity_get_write`: it
+/// is no structural change, marks the component as changed, and observers of `MICA_SET` do not hear of it
+/// (`mica_entity_set_many` tells them). `found` and refusals as in `mica_entity_gather`; `MICA_NO_ACCESS` (a relation).
+/// O(count).
+MICA_API int32_t mica_entity_scatter(mica_world *world, const mica_entity *entities, int32_t count,
+                                     mica_component component, const void *values, bool *found);
+
 /// Whether the entity is alive and has the component. Never fails. O(1).
 MICA_API bool mica_entity_has(const mica_world *world, mica_entity entity, mica_component component);
 

@@ -450,6 +450,15 @@ bool mi_region_keep(mi_region *region, size_t byte_size) {
     return true;
 }
 
+bool mi_region_holds(const mi_region *region, const void *address) {
+    for (const block *at = region->blocks; at != NULL; at = at->next) {
+        if ((uintptr_t)address - (uintptr_t)at < at->byte_size) { // numbers: the address may belong to anybody
+            return true;
+        }
+    }
+    return false;
+}
+
 mi_region_stats mi_region_statistics(const mi_region *region) {
     mi_region_stats stats = {.block_count = region->block_count,
                              .block_bytes = region->block_bytes,

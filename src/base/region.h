@@ -39,6 +39,9 @@ void mi_region_trim(mi_region *region);
 // now on, also when they are free. False: out of memory, and what was kept before is kept. O(blocks added).
 bool mi_region_keep(mi_region *region, size_t byte_size);
 
+// Whether an address lies in one of the region's blocks. O(blocks).
+bool mi_region_holds(const mi_region *region, const void *address);
+
 typedef struct mi_region_stats {
     size_t block_count;
     size_t block_bytes;  // taken from the heap

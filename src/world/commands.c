@@ -488,6 +488,92 @@ mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mi
                : record_verb(commands, entity, component, NULL, &verb_remove);
 }
 
+// Many of them
+//
+// They are recorded as so many single ones, so that they fold as those do.
+
+// Takes the commands from number `first` on back out. Values of move-only types go back to where they came from.
+static void take_back_many(mica_commands *commands, uint32_t first, const mi_type *type, const void *values) {
+    for (uint32_t i = first; i < commands->commands.count; i++) {
+        mi_command *command = &commands->commands.data[i];
+        if (values != NULL && type->movable_only) {
+            uint8_t *value = (uint8_t *)(uintptr_t)values + (size_t)(i - first) * type->info.size;
+            mi_value_move(type, &commands->world->store.values, value, command->data, 1);
+            command->data = NULL;
+        }
+        mi_command_drop(commands, command);
+    }
+    commands->commands.count = first;
+}
+
+static mica_result check_many(const mica_commands *commands, const mica_entity *entities, int32_t count,
+                              const mi_type *type, const char *call) {
+    const mica_log_handler *log = &commands->world->log;
+    if (count < 0 || (count > 0 && entities == NULL)) {
+        return mi_fail(log, MICA_INVALID, call, "there are no {} entities", MI_INT(count));
+    }
+    if (type->info.hooks.attach != NULL) {
+        return mi_fail(log, MICA_NO_ACCESS, call, "{} is a relation: its own verbs link", MI_TEXT(type->info.name));
+    }
+    for (int32_t i = 0; i < count; i++) {
+        if (!can_record(commands, entities[i])) {
+            return mi_fail(log, MICA_STALE, call, "{} at index {} stands for nothing in this buffer",
+                           MI_ENTITY(entities[i]), MI_INT(i));
+        }
+    }
+    return MICA_OK;
+}
+
+static mica_result record_many(mica_commands *commands, const mica_entity *entities, int32_t count,
+                               mica_component component, const void *values, const recorded_verb *verb,
+                               const char *call) {
+    if (!is_open(commands, call)) {
+        return mica_last_result();
+    }
+    const mi_type *type = mi_world_type(commands->world, component, call);
+    if (type == NULL) {
+        return MICA_UNKNOWN;
+    }
+    mica_result result = check_many(commands, entities, count, type, call);
+    const bool sets = verb->plain == MI_COMMAND_SET;
+    if (result == MICA_OK && type->info.size == 0 && (values != NULL || sets)) {
+        result = fail_tag_value(commands, type, call);
+    } else if (result == MICA_OK && sets && count > 0 && values == NULL) {
+        result = mi_fail(&commands->world->log, MICA_INVALID, call, "needs values of {}", MI_TEXT(type->info.name));
+    }
+    const uint32_t first = commands->commands.count;
+    const uint8_t *value = values;
+    for (int32_t i = 0; result == MICA_OK && i < count; i++) {
+        if (!record_plain(commands, entities[i], component, value, verb->plain)) {
+            result = record_verb(commands, entities[i], component, value, verb);
+        }
+        if (result == MICA_STALE) { // an entity in a value: targets have been looked at
+            mi_fail(&commands->world->log, result, call, "an entity in values[{}] stands for nothing in this buffer",
+                    MI_INT(i));
+        }
+        value = value == NULL ? NULL : value + type->info.size;
+    }
+    if (result != MICA_OK) {
+        take_back_many(commands, first, type, values);
+    }
+    return result;
+}
+
+mica_result mica_commands_add_many(mica_commands *commands, const mica_entity *entities, int32_t count,
+                                   mica_component component, const void *values) {
+    return record_many(commands, entities, count, component, values, &verb_add, "mica_commands_add_many");
+}
+
+mica_result mica_commands_set_many(mica_commands *commands, const mica_entity *entities, int32_t count,
+                                   mica_component component, const void *values) {
+    return record_many(commands, entities, count, component, values, &verb_set, "mica_commands_set_many");
+}
+
+mica_result mica_commands_remove_many(mica_commands *commands, const mica_entity *entities, int32_t count,
+                                      mica_component component) {
+    return record_many(commands, entities, count, component, NULL, &verb_remove, "mica_commands_remove_many");
+}
+
 static mica_result record_relation(mica_commands *commands, const mi_command *command, const void *value,
                                    const char *call) {
     if (!is_open(commands, call)) {

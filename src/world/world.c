@@ -138,6 +138,9 @@ static void free_scratch(mica_world *world) {
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->handles);
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->fill_asked);
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->fill_columns);
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->opening);
+    MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->opening_ids);
+    mi_marks_free(&world->named, &world->heap);
 }
 
 void mica_world_destroy(mica_world *world) {

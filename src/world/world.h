@@ -144,6 +144,9 @@ struct mica_world {
     MI_ARRAY(mica_entity) handles;                  // scratch of spawning many, of what is in pools
     MI_ARRAY(mica_column) fill_asked;               // scratch of spawning many that a function fills in
     MI_ARRAY(void *) fill_columns;                  // likewise
+    MI_ARRAY(uint32_t) opening;                     // by table id: rows that a verb on many is going to open
+    MI_ARRAY(uint32_t) opening_ids;                 // of the tables where that is not 0
+    mi_marks named;                                 // entities that a verb on many has looked at; none between calls
     mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
 };
 

@@ -1,0 +1,244 @@
+// Moving the rows of many entities.
+//
+// Invariants: handles and slots are those of the end at all times, as if every move of the batch were done; tables
+// count the rows of a run when it ends. Values follow in the order of the moves, a column at a time: a value is copied
+// out of its row before the row is filled, and a row is filled before a later move copies out of it. Chunks that become
+// spare are kept until then.
+#include "store/row_batch.h"
+
+#include "base/error.h"
+#include "store/fetch.h"
+#include "store/visibility.h"
+
+#include <string.h>
+
+static mica_entity *handles_at(const mi_store *store, uint32_t location) {
+    return (mica_entity *)(void *)mi_store_base(store, location);
+}
+
+// Lets tables count the rows of the last run, which ends.
+static void end_run(mi_row_batch *batch) {
+    const mi_row_run *run = &batch->runs[batch->run_count - 1];
+    const uint32_t count = batch->count - run->first;
+    if (run->place != 0) {
+        run->to->row_count += count;
+    }
+    if (run->last != 0) {
+        run->from->row_count -= count;
+    }
+    run->from->row_moves += count; // the root table has no rows, but this is as if they went
+}
+
+// Begins a run of as many entities as fit in the chunk that new rows come to, and in the one whose rows fill holes.
+MI_APART static const mi_row_run *begin_run(mi_row_batch *batch, mi_table *from, mi_table *to) {
+    mi_store *store = batch->store;
+    const mi_table *root = mi_store_root(store);
+    if (batch->run_count > 0) {
+        end_run(batch);
+    }
+    MI_ASSERT(from != to && from->is_plain && to->is_plain);
+    mi_row_run *run = &batch->runs[batch->run_count++];
+    *run = (mi_row_run){.from = from, .to = to, .first = batch->count};
+    batch->run_left = MI_ROW_BATCH;
+    if (to != root) {
+        run->place = mi_store_location(to, to->row_count);
+        const uint32_t room = (1u << to->shift) - mi_row_of(run->place);
+        batch->run_left = room < batch->run_left ? room : batch->run_left;
+        mi_column_mark(mi_store_base(store, run->place), store->version);
+    }
+    if (from != root) {
+        run->last = mi_store_location(from, from->row_count - 1);
+        const uint32_t rows = mi_row_of(run->last) + 1;
+        batch->run_left = rows < batch->run_left ? rows : batch->run_left;
+    }
+    return run;
+}
+
+// The row at `location` goes, and the one at `last` comes there.
+MI_APART static void count_hidden_rows(mi_store *store, uint32_t location, mica_entity left, uint32_t last,
+                                       mica_entity moved) {
+    mi_store_count_hidden_row(store, left, location, false);
+    if (last != location) {
+        mi_store_count_hidden_row(store, moved, last, false);
+        mi_store_count_hidden_row(store, moved, location, true);
+    }
+}
+
+// Closes the hole at `location` as far as handles go.
+static inline void fill_hole(mi_store *store, uint32_t location, mica_entity left, uint32_t last) {
+    const mica_entity moved = handles_at(store, last)[mi_row_of(last)];
+    if (MICA_UNLIKELY(mi_store_hides_any(store))) {
+        count_hidden_rows(store, location, left, last, moved);
+    }
+    if (MICA_LIKELY(last != location)) {
+        mica_entity *handles = handles_at(store, location);
+        handles[mi_row_of(location)] = moved;
+        mi_column_mark(handles, store->version);
+        mi_slots_move(&store->slots, mica_entity_index(moved), location);
+    }
+}
+
+// Asks for the values that are going to be copied, and for the slot of an entity that will fill a hole.
+static inline void fetch_values(const mi_store *store, const mi_table *table, uint32_t location, uint32_t last) {
+    const uint8_t *base = mi_store_base(store, location);
+    const uint32_t row = mi_row_of(location);
+    const mi_column *end = table->columns + table->column_count;
+    for (const mi_column *column = table->columns; column < end; column++) {
+        __builtin_prefetch(base + column->offset + (size_t)row * column->size, 1);
+    }
+    if (mi_row_of(last) >= MI_ROWS_AHEAD) {
+        mi_fetch_slot(&store->slots, handles_at(store, last)[mi_row_of(last) - MI_ROWS_AHEAD]);
+    }
+}
+
+void mi_row_batch_add(mi_row_batch *batch, mica_entity entity, uint32_t location, mi_table *from, mi_table *to) {
+    mi_store *store = batch->store;
+    const mi_row_run *run = batch->run_count > 0 ? &batch->runs[batch->run_count - 1] : NULL;
+    if (MICA_UNLIKELY(run == NULL || run->from != from || run->to != to || batch->run_left == 0)) {
+        run = begin_run(batch, from, to);
+    }
+    const uint32_t number = batch->count++;
+    const uint32_t number_in_run = number - run->first;
+    batch->run_left--;
+    batch->from[number] = location;
+    uint32_t place = 0;
+    if (MICA_LIKELY(run->place != 0)) {
+        place = run->place + number_in_run;
+        handles_at(store, place)[mi_row_of(place)] = entity;
+        if (MICA_UNLIKELY(mi_store_hides_any(store))) {
+            mi_store_count_hidden_row(store, entity, place, true);
+        }
+    }
+    mi_slots_move(&store->slots, mica_entity_index(entity), place);
+    if (MICA_LIKELY(run->last != 0)) {
+        const uint32_t last = run->last - number_in_run;
+        if (batch->fetches) {
+            fetch_values(store, from, location, last);
+        }
+        fill_hole(store, location, entity, last);
+    }
+}
+
+// A column of the old table as the moves of a run see it: its rows, and those that fill holes, from the last one on.
+typedef struct left_column {
+    const mi_chunk *chunks;
+    const uint32_t *from; // locations
+    uint32_t count;
+    uint32_t last; // location
+    size_t offset; // in a chunk
+} left_column;
+
+// Copies the values of a column's rows to places that follow each other from `to` on (NULL: they are left), and fills
+// the holes; the latest stamp of those that were copied. Inlined once for each of the common sizes.
+static inline uint64_t carry_values(const left_column *left, uint8_t *to, uint32_t size) {
+    uint8_t *last_column = left->chunks[left->last >> MI_ROW_BITS].base + left->offset;
+    const uint64_t last_version = mi_column_head_of(last_column)->version;
+    const uint8_t *last_value = last_column + (size_t)mi_row_of(left->last) * size;
+    uint64_t latest = 0;
+    for (uint32_t i = 0; i < left->count; i++) {
+        const uint32_t location = left->from[i];
+        uint8_t *column = left->chunks[location >> MI_ROW_BITS].base + left->offset;
+        uint8_t *value = column + (size_t)mi_row_of(location) * size;
+        const uint64_t version = mi_column_head_of(column)->version;
+        if (to != NULL) {
+            latest = version > latest ? version : latest;
+            memcpy(to + (size_t)i * size, value, size);
+        }
+        if (MICA_LIKELY(value != last_value)) {
+            memcpy(value, last_value, size);
+            if (version < last_version) {
+                mi_column_head_of(column)->version = last_version;
+            }
+        }
+        last_value -= size;
+    }
+    return latest;
+}
+
+static uint64_t carry_column(const left_column *left, uint8_t *to, uint32_t size) {
+    switch (size) {
+    case 4:
+        return carry_values(left, to, 4);
+    case 8:
+        return carry_values(left, to, 8);
+    case 12:
+        return carry_values(left, to, 12);
+    case 16:
+        return carry_values(left, to, 16);
+    default:
+        return carry_values(left, to, size);
+    }
+}
+
+// Fills a column of a run in the new table that the old one lacks.
+static void fill_new(const mi_row_batch *batch, const mi_row_run *run, const mi_column *column, uint8_t *to,
+                     uint32_t count) {
+    if (column->component == batch->component && batch->values != NULL) {
+        memcpy(to, batch->values + (size_t)run->first * column->size, (size_t)count * column->size);
+    } else {
+        memset(to, 0, (size_t)count * column->size);
+    }
+}
+
+static left_column left_column_of(const mi_row_batch *batch, const mi_row_run *run, uint32_t count, size_t offset) {
+    return (left_column){.chunks = batch->store->chunks,
+                         .from = batch->from + run->first,
+                         .count = count,
+                         .last = run->last,
+                         .offset = offset};
+}
+
+// Fills the rows of a run in the new table.
+static void fill_rows(const mi_row_batch *batch, const mi_row_run *run, uint32_t count) {
+    const mi_store *store = batch->store;
+    uint8_t *base = mi_store_base(store, run->place);
+    const mi_column *end = run->to->columns + run->to->column_count;
+    for (const mi_column *column = run->to->columns; column < end; column++) {
+        uint8_t *start = base + column->offset;
+        uint8_t *to = start + (size_t)mi_row_of(run->place) * column->size;
+        if (mi_table_has(run->from, column->component)) {
+            const size_t offset = (size_t)run->from->offset_of[column->component] * MI_COLUMN_ALIGN;
+            const left_column left = left_column_of(batch, run, count, offset);
+            mi_column_mark_since(start, carry_column(&left, to, column->size));
+        } else {
+            fill_new(batch, run, column, to, count);
+            mi_column_mark(start, store->version);
+        }
+    }
+}
+
+// Fills the holes in columns that the new table lacks.
+static void fill_left(const mi_row_batch *batch, const mi_row_run *run, uint32_t count) {
+    const mi_column *end = run->from->columns + run->from->column_count;
+    for (const mi_column *column = run->from->columns; column < end; column++) {
+        if (!mi_table_has(run->to, column->component)) {
+            const left_column left = left_column_of(batch, run, count, column->offset);
+            carry_column(&left, NULL, column->size);
+        }
+    }
+}
+
+void mi_row_batch_flush(mi_row_batch *batch) {
+    mi_store *store = batch->store;
+    if (batch->run_count == 0) {
+        return;
+    }
+    end_run(batch);
+    for (uint32_t i = 0; i < batch->run_count; i++) {
+        const mi_row_run *run = &batch->runs[i];
+        const uint32_t end = i + 1 < batch->run_count ? run[1].first : batch->count;
+        if (run->place != 0) {
+            fill_rows(batch, run, end - run->first);
+        }
+        if (run->last != 0) {
+            fill_left(batch, run, end - run->first);
+        }
+    }
+    for (uint32_t i = 0; i < batch->run_count; i++) {
+        mi_store_close_rows(store, batch->runs[i].from);
+        MI_STORE_SHAKE(store, batch->runs[i].from);
+        MI_STORE_SHAKE(store, batch->runs[i].to);
+    }
+    batch->count = 0;
+    batch->run_count = 0;
+}
