@@ -19,6 +19,7 @@ typedef struct value_search {
     mica_component component;
     uint32_t size;
     bool writes; // columns and pages that a value is found in are stamped
+    bool in_lanes;
 } value_search;
 
 // Where the values of a block stand; NULL: there is none.
@@ -249,11 +250,62 @@ static uint32_t scatter_all(mica_world *world, const value_search *search, const
         const uint32_t block = block_count(&walk, first);
         scatter_block(places, block, values + (size_t)first * search->size, search->size);
         say_found(places, block, found == NULL ? NULL : found + first);
-        if (MICA_UNLIKELY(world->signals.watches_writes)) {
+        if (MICA_UNLIKELY(world->front.watches_writes)) {
             tell_written(world, search->component, entities + first, places, block);
         }
     }
     return walk.found_count;
+}
+
+// Values in lanes
+//
+// They are in as many places as they have fields: one after the other, without places.
+
+// Finds an entity's row; NULL: it has none with the component.
+static const mi_table *find_lanes(const value_search *search, mica_entity entity, uint32_t *location) {
+    if (!mi_slots_resolve(&search->store->slots, entity, location) || *location == 0) {
+        return NULL;
+    }
+    const mi_table *table = mi_store_table_at(search->store, *location);
+    return mi_table_has(table, search->component) ? table : NULL;
+}
+
+static uint32_t gather_lanes(const value_search *search, const mica_entity *entities, uint32_t count, uint8_t *values,
+                             bool *found) {
+    uint32_t found_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t location = 0;
+        const mi_table *table = find_lanes(search, entities[i], &location);
+        uint8_t *value = values + (size_t)i * search->size;
+        if (table != NULL) {
+            mi_store_read_lanes(search->store, table, location, search->component, value);
+        } else {
+            memset(value, 0, search->size);
+        }
+        if (found != NULL) {
+            found[i] = table != NULL;
+        }
+        found_count += table != NULL;
+    }
+    return found_count;
+}
+
+static uint32_t scatter_lanes(mica_world *world, const value_search *search, const mica_entity *entities,
+                              uint32_t count, const uint8_t *values, bool *found) {
+    uint32_t found_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t location = 0;
+        const mi_table *table = find_lanes(search, entities[i], &location);
+        if (table != NULL) {
+            mi_store_write_lanes(search->store, table, location, search->component, values + (size_t)i * search->size);
+            mi_world_written(world, search->component, &entities[i], 1);
+        }
+        if (found != NULL) {
+            found[i] = table != NULL;
+        }
+        found_count += table != NULL;
+    }
+    return found_count;
 }
 
 // Checks what is asked for, and begins the search; false with the error set.
@@ -284,16 +336,19 @@ static bool begin_search(const mica_world *world, const mica_entity *entities, i
     *search = (value_search){.store = &world->store,
                              .pool = mi_store_find_pool(&world->store, component),
                              .component = component,
-                             .size = type->info.size};
+                             .size = type->info.size,
+                             .in_lanes = mi_type_in_lanes(type)};
     return true;
 }
 
 int32_t mica_entity_gather(const mica_world *world, const mica_entity *entities, int32_t count,
                            mica_component component, void *values, bool *found) {
     value_search search;
-    return begin_search(world, entities, count, component, values, &search, "mica_entity_gather")
-               ? (int32_t)gather_all(&search, entities, (uint32_t)count, values, found)
-               : -1;
+    if (!begin_search(world, entities, count, component, values, &search, "mica_entity_gather")) {
+        return -1;
+    }
+    return (int32_t)(MICA_UNLIKELY(search.in_lanes) ? gather_lanes(&search, entities, (uint32_t)count, values, found)
+                                                    : gather_all(&search, entities, (uint32_t)count, values, found));
 }
 
 int32_t mica_entity_scatter(mica_world *world, const mica_entity *entities, int32_t count, mica_component component,
@@ -309,5 +364,7 @@ int32_t mica_entity_scatter(mica_world *world, const mica_entity *entities, int3
         return -1;
     }
     search.writes = true;
-    return (int32_t)scatter_all(world, &search, entities, (uint32_t)count, values, found);
+    return (int32_t)(MICA_UNLIKELY(search.in_lanes)
+                         ? scatter_lanes(world, &search, entities, (uint32_t)count, values, found)
+                         : scatter_all(world, &search, entities, (uint32_t)count, values, found));
 }

@@ -391,7 +391,7 @@ static bool moves_rows_alone(const mi_many *many) {
     case MI_MANY_REMOVE:
         return mi_store_toggled(&world->store, type->info.id) == NULL;
     case MI_MANY_SET:
-        if (type->has_destruct || type->has_move) { // of those that are replaced
+        if (type->has_destruct || type->has_move || mi_type_in_lanes(type)) { // of those that are replaced
             return false;
         }
         break;

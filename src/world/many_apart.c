@@ -255,30 +255,44 @@ static void add_one(const mi_many *many, uint32_t number) {
     }
 }
 
+// Puts a value in place of the one that an entity has in a table.
+static void replace_in_row(const mi_many *many, uint32_t location, const void *value, bool is_made) {
+    const mi_store *store = &many->world->store;
+    const mi_table *table = mi_store_table_at(store, location);
+    const mica_component component = many->type->info.id;
+    if (MICA_UNLIKELY(mi_type_in_lanes(many->type))) {
+        mi_store_write_lanes(store, table, location, component, value);
+        return;
+    }
+    uint8_t *column = mi_table_column(table, mi_store_base(store, location), component);
+    void *place = column + (size_t)mi_row_of(location) * many->type->info.size;
+    mi_column_mark(column, store->version);
+    MICA_UNUSED const bool is_replaced = mi_world_replace_value(many->world, many->type, place, value, is_made);
+    MI_ASSERT(is_replaced);
+}
+
+static void replace_element(const mi_many *many, mica_entity entity, const void *value, bool is_made) {
+    mi_pool *pool = many->pool;
+    const uint32_t position = mi_pool_find(pool, entity);
+    mi_pool_mark(pool, position, many->world->store.version);
+    void *place = mi_pool_value(pool, position);
+    MICA_UNUSED const bool is_replaced = mi_world_replace_value(many->world, many->type, place, value, is_made);
+    MI_ASSERT(is_replaced);
+}
+
 // Replaces the value that an entity has.
 static void replace_one(const mi_many *many, uint32_t number) {
     mica_world *world = many->world;
-    mi_store *store = &world->store;
     const mica_entity entity = many->entities[number];
-    const mica_component component = many->type->info.id;
     const void *made = take_apart(many, many->type, number);
     const void *value = made != NULL ? made : mi_many_value(many, number);
-    const uint32_t location = location_of(many, entity);
-    void *place;
     if (many->pool != NULL) {
-        const uint32_t position = mi_pool_find(many->pool, entity);
-        place = mi_pool_value(many->pool, position);
-        mi_pool_mark(many->pool, position, store->version);
+        replace_element(many, entity, value, made != NULL);
     } else {
-        uint8_t *column =
-            mi_table_column(mi_store_table_at(store, location), mi_store_base(store, location), component);
-        place = column + (size_t)mi_row_of(location) * many->type->info.size;
-        mi_column_mark(column, store->version);
+        replace_in_row(many, location_of(many, entity), value, made != NULL);
     }
-    MICA_UNUSED const bool is_replaced = mi_world_replace_value(world, many->type, place, value, made != NULL);
-    MI_ASSERT(is_replaced);
-    if (mi_world_hears_set(world, component)) {
-        mi_tell_set(world, entity, component);
+    if (mi_world_hears_set(world, many->type->info.id)) {
+        mi_tell_set(world, entity, many->type->info.id);
     }
 }
 

@@ -248,6 +248,10 @@ static void give_shield(sweep *s) {
     assert_int_equal(mica_set(s->w.world, s->bare, Shield, {1}), MICA_OK);
 }
 
+static void know_ore(sweep *s) {
+    assert_int_not_equal(mica_register(s->w.world, Ore), 0);
+}
+
 static void hide_one(sweep *s) {
     s->hidden = mica_spawn(s->w.world, mica_value_of(Shield, {1}));
     assert_int_equal(mica_disable_component(s->w.world, s->hidden, Shield), MICA_OK);
@@ -346,6 +350,10 @@ static bool fail_hook(const char *call) {
 static bool commands_add(sweep *s) {
     return mica_add(s->commands, s->bare, Owned) == MICA_OK;
 }
+static bool commands_add_many(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    return mica_tag_many(s->commands, entities, 2, Owned) == MICA_OK;
+}
 static bool commands_apply(sweep *s) {
     return mica_commands_apply(s->commands) == MICA_OK;
 }
@@ -384,6 +392,15 @@ static bool commands_remove(sweep *s) {
 static bool commands_set(sweep *s) {
     return mica_set_from(s->commands, s->plain, Owned, mica_get(s->w.world, s->owner, Owned)) == MICA_OK;
 }
+static bool commands_remove_many(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    return mica_remove_many(s->commands, entities, 2, Position) == MICA_OK;
+}
+static bool commands_set_many(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    const Health values[] = {{1}, {2}};
+    return mica_set_many(s->commands, entities, 2, Health, values) == MICA_OK;
+}
 static bool commands_set_parent(sweep *s) {
     return mica_set_parent(s->commands, s->bare, s->plain) == MICA_OK;
 }
@@ -400,6 +417,33 @@ static bool entity_add(sweep *s) {
 }
 static bool entity_add_owned(sweep *s) {
     return mica_add(s->w.world, s->plain, Owned) == MICA_OK;
+}
+static bool entity_add_many(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    const Target values[] = {{s->owner}, {s->bare}};
+    return mica_add_many(s->w.world, entities, 2, Target, values) == MICA_OK;
+}
+static bool entity_add_many_owned(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    return mica_tag_many(s->w.world, entities, 2, Owned) == MICA_OK;
+}
+static bool entity_add_many_requiring(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    return mica_tag_many(s->w.world, entities, 2, Armour) == MICA_OK;
+}
+static bool entity_add_many_in_pool(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    const Ore values[] = {{1}, {2}};
+    return mica_add_many(s->w.world, entities, 2, Ore, values) == MICA_OK;
+}
+static bool entity_set_many(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain};
+    const Health values[] = {{1}, {2}};
+    return mica_set_many(s->w.world, entities, 2, Health, values) == MICA_OK;
+}
+static bool entity_remove_many(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain, s->owner};
+    return mica_remove_many(s->w.world, entities, 3, Position) == MICA_OK;
 }
 static bool entity_clone(sweep *s) {
     return made(mica_clone(s->w.world, s->owner));
@@ -906,6 +950,7 @@ static const sweep_operation operations[] = {
     {"mica_catalog_enter", catalog_enter, make_catalog, false},
     {"mica_child_of_attach", child_of_attach, make_other, false},
     {"mica_commands_add", commands_add, NULL, false},
+    {"mica_commands_add_many", commands_add_many, NULL, false},
     {"mica_commands_apply", commands_apply, record_all_sorts, true},
     {"mica_commands_clone", commands_clone, NULL, false},
     {"mica_commands_create", commands_create, NULL, false},
@@ -917,11 +962,17 @@ static const sweep_operation operations[] = {
     {"mica_commands_kill", commands_kill, NULL, false},
     {"mica_commands_refresh", commands_refresh, NULL, false},
     {"mica_commands_remove", commands_remove, NULL, false},
+    {"mica_commands_remove_many", commands_remove_many, NULL, false},
     {"mica_commands_set", commands_set, NULL, false},
+    {"mica_commands_set_many", commands_set_many, NULL, false},
     {"mica_commands_set_parent", commands_set_parent, NULL, false},
     {"mica_commands_spawn", commands_spawn, NULL, false},
     {"mica_entity_add", entity_add, NULL, false},
     {"mica_entity_add", entity_add_owned, NULL, false},
+    {"mica_entity_add_many", entity_add_many, NULL, false},
+    {"mica_entity_add_many", entity_add_many_owned, NULL, false},
+    {"mica_entity_add_many", entity_add_many_requiring, NULL, false},
+    {"mica_entity_add_many", entity_add_many_in_pool, know_ore, false},
     {"mica_entity_clone", entity_clone, NULL, false},
     {"mica_entity_clone", entity_clone_child, fill_slots, false},
     {"mica_entity_clone", entity_clone_plain, fill_chunk, false},
@@ -931,8 +982,10 @@ static const sweep_operation operations[] = {
     {"mica_entity_enable_component", entity_enable_component, give_shield, false},
     {"mica_entity_kill", entity_kill, NULL, false},
     {"mica_entity_remove", entity_remove, fill_table, false},
+    {"mica_entity_remove_many", entity_remove_many, fill_table, false},
     {"mica_entity_set", entity_set, NULL, false},
     {"mica_entity_set", entity_set_in_place, NULL, false},
+    {"mica_entity_set_many", entity_set_many, NULL, false},
     {"mica_entity_set_parent", entity_set_parent, NULL, false},
     {"mica_entity_set_parent", entity_set_parent_null, NULL, false},
     {"mica_entity_set_parent_many", entity_set_parent_many, NULL, false},
@@ -1131,6 +1184,16 @@ static bool a_parent_is_destroyed(sweep *s) {
 static bool many_are_destroyed(sweep *s) {
     const mica_entity entities[] = {s->parent, s->owner, s->plain};
     return mica_destroy_many(s->w.world, entities, 3) == MICA_OK && !mica_alive(s->w.world, s->owner);
+}
+static bool values_are_gathered_and_scattered(sweep *s) {
+    const mica_entity entities[] = {s->bare, s->plain, MICA_NULL};
+    const Health others[] = {{7}, {8}, {9}};
+    Health values[3] = {{1}, {2}, {3}};
+    bool found[3] = {true, false, true};
+    const int32_t gathered = mica_gather(s->w.world, entities, 3, Health, values, found);
+    return gathered == 1 && values[0].now == 0 && values[1].now == 4 && values[2].now == 0 && !found[0] && found[1] &&
+           !found[2] && mica_scatter(s->w.world, entities, 3, Health, others, NULL) == 1 &&
+           mica_get(s->w.world, s->plain, Health)->now == 8;
 }
 static bool what_is_hidden_is_told_and_shown(sweep *s) {
     mica_world *world = s->w.world;
@@ -1426,12 +1489,14 @@ static const sweep_operation needs_nothing[] = {
     {"mica_entity_destroy_many", many_are_destroyed, NULL, false},
     {"mica_entity_destroy_subtree", a_subtree_is_destroyed, NULL, false},
     {"mica_entity_enabled", what_is_hidden_is_told_and_shown, hide_one, false},
+    {"mica_entity_gather", values_are_gathered_and_scattered, NULL, false},
     {"mica_entity_get", values_are_read_and_written, NULL, false},
     {"mica_entity_get_write", values_are_read_and_written, NULL, false},
     {"mica_entity_has", values_are_read_and_written, NULL, false},
     {"mica_entity_has_all", values_are_read_and_written, NULL, false},
     {"mica_entity_has_any", values_are_read_and_written, NULL, false},
     {"mica_entity_killed", what_is_hidden_is_told_and_shown, hide_one, false},
+    {"mica_entity_scatter", values_are_gathered_and_scattered, NULL, false},
     {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
     {"mica_entity_version", versions_are_told, NULL, false},
     {"mica_error_clear", errors_are_told_and_forgotten, NULL, false},
