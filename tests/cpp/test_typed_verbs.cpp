@@ -50,6 +50,32 @@ void spawned_values_are_read_back(void **state) {
     assert_false(mica_has_any(world, ship, mica_type_of(Target)));
 }
 
+void many_entities_change_at_once(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    mica_entity ships[3];
+    const Position positions[3] = {{1, 0, 0}, {2, 0, 0}, {3, 0, 0}};
+    Position read[3];
+    bool found[3];
+    assert_int_equal(mica_spawn_many(world, 3, ships, mica_tag(Frozen)), MICA_OK);
+    assert_int_equal(mica_add_many(world, ships, 3, Position, positions), MICA_OK);
+    assert_int_equal(mica_add_many(world, ships, 2, Velocity, nullptr), MICA_OK);
+    assert_int_equal(mica_set_many(world, ships, 2, Position, positions + 1), MICA_OK);
+    assert_int_equal(mica_remove_many(world, ships, 2, Frozen), MICA_OK);
+    assert_int_equal(mica_gather(world, ships, 3, Position, read, found), 3);
+    assert_true(read[0].x == 2 && read[1].x == 3 && read[2].x == 3 && found[2]);
+    assert_int_equal(mica_scatter(world, ships, 3, Velocity, nullptr, nullptr), -1);
+    const Velocity velocities[3] = {{1, 0, 0}, {2, 0, 0}, {3, 0, 0}};
+    assert_int_equal(mica_scatter(world, ships, 3, Velocity, velocities, nullptr), 2);
+    mica_commands *commands = mica_commands_create(world);
+    assert_int_equal(mica_tag_many(commands, ships, 2, Frozen), MICA_OK);
+    assert_int_equal(mica_set_many(commands, ships, 3, Velocity, velocities), MICA_OK);
+    assert_int_equal(mica_remove_many(commands, ships, 3, Position), MICA_OK);
+    assert_int_equal(mica_commands_apply(commands), MICA_OK);
+    mica_commands_destroy(commands);
+    assert_true(mica_has(world, ships[0], Frozen) && !mica_has(world, ships[0], Position));
+    assert_true(mica_get(world, ships[2], Velocity)->x == 3);
+}
+
 void set_adds_and_replaces(void **state) {
     mica_world *world = static_cast<mica_world *>(*state);
     const mica_entity ship = mica_create(world);
@@ -406,6 +432,7 @@ void timers_and_lifetimes_run_out(void **state) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(spawned_values_are_read_back, make_world, end_world),
+        cmocka_unit_test_setup_teardown(many_entities_change_at_once, make_world, end_world),
         cmocka_unit_test_setup_teardown(set_adds_and_replaces, make_world, end_world),
         cmocka_unit_test_setup_teardown(add_refuses_a_second_one, make_world, end_world),
         cmocka_unit_test_setup_teardown(one_c_type_is_several_components, make_world, end_world),
