@@ -81,6 +81,7 @@ static void tables_are_told_in_order_of_visit_with_what_they_take(void **state) 
     }
     const mi_store *store = &w.world->store;
     table_bytes += store->tables.capacity * sizeof(mi_table *) + store->ordered.capacity * sizeof(mi_table *) +
+                   store->ordered_words.capacity * sizeof(*store->ordered_words.data) +
                    store->scratch.capacity * sizeof(mica_component) +
                    store->table_ids_free.capacity * sizeof(uint32_t) + store->chunk_capacity * sizeof(mi_chunk) +
                    store->table_map.capacity * sizeof(mi_map_cell);
