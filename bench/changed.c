@@ -47,7 +47,7 @@ static bool fill(tracked *state, int64_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const Position position = bench_position(i);
         const Velocity velocity = bench_velocity(i);
-        const mica_value values[] = {{state->position, &position, 0}, {mica_type_of(Velocity), &velocity, 0}};
+        const mica_value values[] = {{state->position, &position, 0, 0}, {mica_type_of(Velocity), &velocity, 0, 0}};
         if (mica_entity_is_null(mica_entity_spawn(state->world, values, 2))) {
             return false;
         }

@@ -62,6 +62,25 @@ static const bench_side one_by_spawn_fresh = {
     .tear_down = bench_crowd_tear_down,
 };
 
+static void spawner_run(void *context) {
+    const bench_crowd *crowd = context;
+    mica_spawner spawner = mica_spawner_of(crowd->world, mica_type_of(Position), mica_type_of(Velocity));
+    for (uint32_t i = 0; i < crowd->n; i++) {
+        const Position position = bench_position(i);
+        const Velocity velocity = bench_velocity(i);
+        crowd->entities[i] = mica_spawn(&spawner, mica_value_of(Position, {position.x, position.y, position.z}),
+                                        mica_value_of(Velocity, {velocity.x, velocity.y, velocity.z}));
+    }
+}
+
+static const bench_side one_by_spawner = {
+    .set_up = bench_crowd_set_up,
+    .prepare = prepare,
+    .run = spawner_run,
+    .check = check,
+    .tear_down = bench_crowd_tear_down,
+};
+
 static void set_run(void *context) {
     const bench_crowd *crowd = context;
     for (uint32_t i = 0; i < crowd->n; i++) {
@@ -159,6 +178,7 @@ static const bench_side by_columns_fresh = {
 
 static const bench_row rows[] = {
     {"create/one", "main", 1000000, "ns/entity", 1000000, &one_by_spawn, &limit_create_one},
+    {"create/one", "spawner", 1000000, "ns/entity", 1000000, &one_by_spawner, &limit_create_one},
     {"create/one", "create, set, set", 1000000, "ns/entity", 1000000, &one_by_set, &limit_create_one},
     {"create/one/fresh", "main", 1000000, "ns/entity", 1000000, &one_by_spawn_fresh, &limit_create_one_fresh},
     {"create/bulk", "main", 1000000, "ns/entity", 1000000, &by_columns, &limit_create_bulk},

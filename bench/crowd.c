@@ -32,7 +32,7 @@ static void world_end(bench_crowd *crowd) {
 static mica_entity spawn(mica_world *world, uint32_t i) {
     const Position position = bench_position(i);
     const Velocity velocity = bench_velocity(i);
-    const mica_value values[] = {{mica_type_of(Position), &position, 0}, {mica_type_of(Velocity), &velocity, 0}};
+    const mica_value values[] = {{mica_type_of(Position), &position, 0, 0}, {mica_type_of(Velocity), &velocity, 0, 0}};
     return mica_entity_spawn(world, values, 2);
 }
 

@@ -50,7 +50,7 @@ static bool entities_make(shared_world *state) {
     state->departed = calloc(WORLD_COUNT, sizeof *state->departed);
     uint32_t *order = calloc(WORLD_COUNT, sizeof *order);
     const bool made = state->created != NULL && state->members != NULL && state->departed != NULL && order != NULL;
-    mica_value values[1 + PART_COUNT] = {{mica_type_of(Position), NULL, 0}};
+    mica_value values[1 + PART_COUNT] = {{mica_type_of(Position), NULL, 0, 0}};
     for (uint32_t i = 1; i <= PART_COUNT; i++) {
         char name[32];
         snprintf(name, sizeof name, "Part%u", (unsigned)i);

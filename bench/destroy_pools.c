@@ -79,7 +79,7 @@ static void prepare(void *context) {
         const Data data = {i};
         mica_value values[POOLS_OF_ENTITY];
         for (int32_t k = 0; k < POOLS_OF_ENTITY; k++) {
-            values[k] = (mica_value){NULL, &data, components[k]};
+            values[k] = (mica_value){NULL, &data, components[k], 0};
         }
         state->entities[i] = mica_entity_spawn(state->world, values, POOLS_OF_ENTITY);
     }

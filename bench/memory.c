@@ -17,7 +17,7 @@ static void *filled_set_up(int64_t n, mica_type *position_type, mica_type *veloc
     for (uint32_t i = 0; world != NULL && i < n; i++) {
         const Position position = bench_position(i);
         const Velocity velocity = bench_velocity(i);
-        const mica_value values[] = {{position_type, &position, 0}, {velocity_type, &velocity, 0}};
+        const mica_value values[] = {{position_type, &position, 0, 0}, {velocity_type, &velocity, 0, 0}};
         mica_entity_spawn(world, values, 2);
     }
     return world;

@@ -179,8 +179,8 @@ static void one_run(void *context) {
     for (uint32_t node = 0; node < state->n; node++) {
         const mica_entity parent = node == 0 ? MICA_NULL : state->entities[bench_tree_parent(node)];
         const mica_child_of link = {parent};
-        const mica_value values[] = {{mica_type_of(mica_transform), &state->poses[node], 0},
-                                     {mica_type_of(mica_child_of), &link, 0}};
+        const mica_value values[] = {{mica_type_of(mica_transform), &state->poses[node], 0, 0},
+                                     {mica_type_of(mica_child_of), &link, 0, 0}};
         state->entities[node] = mica_entity_spawn(state->world, values, 2);
         result += mica_entity_is_null(state->entities[node]) ? 0 : 1;
     }

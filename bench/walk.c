@@ -74,7 +74,7 @@ static void *tables_set_up(int64_t n) {
     const uint32_t count = (uint32_t)n / BENCH_TABLE_COUNT;
     for (uint32_t i = 0; i < count * BENCH_TABLE_COUNT; i++) {
         const Data data = {i};
-        const mica_value values[] = {{mica_type_of(Data), &data, 0}, {letters[i / count], &i, 0}};
+        const mica_value values[] = {{mica_type_of(Data), &data, 0, 0}, {letters[i / count], &i, 0, 0}};
         mica_entity_spawn(state->world, values, 2);
     }
     return state;

@@ -38,16 +38,16 @@ static mica_entity spawn(mica_world *world, uint32_t i, uint32_t mix) {
     const Velocity velocity = bench_velocity(i);
     const MixRotation rotation = {0, 0, 0, 1};
     const MixHealth health = {(int32_t)(i & 127), 127};
-    mica_value values[5] = {{mica_type_of(Position), &position, 0}, {mica_type_of(Velocity), &velocity, 0}};
+    mica_value values[5] = {{mica_type_of(Position), &position, 0, 0}, {mica_type_of(Velocity), &velocity, 0, 0}};
     int32_t count = 2;
     if ((mix & MIX_ROTATION) != 0) {
-        values[count++] = (mica_value){mica_type_of(MixRotation), &rotation, 0};
+        values[count++] = (mica_value){mica_type_of(MixRotation), &rotation, 0, 0};
     }
     if ((mix & MIX_HEALTH) != 0) {
-        values[count++] = (mica_value){mica_type_of(MixHealth), &health, 0};
+        values[count++] = (mica_value){mica_type_of(MixHealth), &health, 0, 0};
     }
     if ((mix & MIX_TAG) != 0) {
-        values[count++] = (mica_value){mica_type_of(MixTag), NULL, 0};
+        values[count++] = (mica_value){mica_type_of(MixTag), NULL, 0, 0};
     }
     return mica_entity_spawn(world, values, count);
 }

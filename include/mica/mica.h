@@ -23,6 +23,7 @@
 #include <mica/result.h>
 #include <mica/schema.h>
 #include <mica/slot_map.h>
+#include <mica/spawner.h>
 #include <mica/subscription.h>
 #include <mica/system.h>
 #include <mica/timer.h>

@@ -11,6 +11,7 @@
 #include <mica/commands.h>
 #include <mica/query.h>
 #include <mica/resource.h>
+#include <mica/spawner.h>
 #include <mica/visibility.h>
 #include <mica/world.h>
 
@@ -272,7 +273,13 @@ inline mica_result mica_refresh(mica_commands *to) {
     return mica_commands_refresh(to);
 }
 inline mica_entity mica_spawn_list(mica_world *to, std::initializer_list<mica_value> values) {
-    return mica_entity_spawn(to, values.begin(), static_cast<int32_t>(values.size()));
+    return mica_world_spawn(to, values.begin(), static_cast<int32_t>(values.size()));
+}
+inline mica_entity mica_spawn_list(mica_spawner *to, std::initializer_list<mica_value> values) {
+    return mica_spawner_spawn(to, values.begin(), static_cast<int32_t>(values.size()));
+}
+inline mica_spawner mica_spawner_list(mica_world *world, std::initializer_list<mica_type *> types) {
+    return mica_spawner_make(world, types.begin(), static_cast<int32_t>(types.size()));
 }
 inline mica_entity mica_spawn_list(mica_commands *to, std::initializer_list<mica_value> values) {
     return mica_commands_spawn(to, values.begin(), static_cast<int32_t>(values.size()));
@@ -289,10 +296,12 @@ template <typename T> const void *mica_address_of(const T &value) {
 }
 
 #define MICA_VALUE_(T, ...) mica_address_of<T>(T __VA_ARGS__)
-#define mica_value_of(T, ...) (mica_value{mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0})
+#define mica_value_of(T, ...) \
+    (mica_value{mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0, static_cast<uint32_t>(sizeof(T))})
 #define mica_tag(T) (mica_value{mica_type_of(T), nullptr, 0})
 #define mica_column_of(T, VALUES) (mica_column{mica_type_of(T), static_cast<const T *>(VALUES), 0})
 #define mica_spawn(TO, ...) mica_spawn_list((TO), {__VA_ARGS__})
+#define mica_spawner_of(WORLD, ...) mica_spawner_list((WORLD), {__VA_ARGS__})
 #define mica_spawn_many(WORLD, COUNT, ENTITIES, ...) mica_spawn_many_list((WORLD), (COUNT), (ENTITIES), {__VA_ARGS__})
 #define mica_has_all(WORLD, ENTITY, ...) mica_has_list((WORLD), (ENTITY), {__VA_ARGS__}, false)
 #define mica_has_any(WORLD, ENTITY, ...) mica_has_list((WORLD), (ENTITY), {__VA_ARGS__}, true)
@@ -337,15 +346,23 @@ template <typename T> const void *mica_address_of(const T &value) {
 #define MICA_FROM_(T, VALUE_PTR) (1 ? (VALUE_PTR) : (const T *)NULL)
 #define MICA_INTO_(T, VALUES) (1 ? (VALUES) : (T *)NULL)
 /// A component with its value, as an argument of `mica_spawn`: `mica_value_of(Position, {1, 2, 3})`.
-#define mica_value_of(T, ...) ((mica_value){mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0})
+#define mica_value_of(T, ...) ((mica_value){mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0, (uint32_t)sizeof(T)})
 /// A tag, or a component that is to be constructed, as an argument of `mica_spawn`.
-#define mica_tag(T) ((mica_value){mica_type_of(T), NULL, 0})
+#define mica_tag(T) ((mica_value){mica_type_of(T), NULL, 0, 0})
 /// A component with an array of values, one an entity, as an argument of `mica_spawn_many`.
-#define mica_column_of(T, VALUES) ((mica_column){mica_type_of(T), MICA_FROM_(T, VALUES), 0})
-/// Makes an entity with components: `mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_tag(Frozen))`.
-#define mica_spawn(TO, ...)                              \
-    MICA_TO_(TO, mica_entity_spawn, mica_commands_spawn) \
-    ((TO), (const mica_value[]){__VA_ARGS__}, (int32_t)(sizeof((mica_value[]){__VA_ARGS__}) / sizeof(mica_value)))
+#define mica_column_of(T, VALUES) ((mica_column){mica_type_of(T), MICA_FROM_(T, VALUES), 0, (uint32_t)sizeof(T)})
+/// Makes an entity with components: `mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_tag(Frozen))`. `TO` may
+/// be a `mica_spawner *` as well.
+#define mica_spawn(TO, ...)                                                 \
+    _Generic((TO), mica_world *                                             \
+             : mica_world_spawn, mica_commands *                            \
+             : mica_commands_spawn, mica_spawner *                          \
+             : mica_spawner_spawn)((TO), (const mica_value[]){__VA_ARGS__}, \
+                                   (int32_t)(sizeof((mica_value[]){__VA_ARGS__}) / sizeof(mica_value)))
+/// A spawner of the types, given as `mica_type_of(A), mica_type_of(B)`. `mica_spawner_make`.
+#define mica_spawner_of(WORLD, ...)                               \
+    mica_spawner_make((WORLD), (mica_type *const[]){__VA_ARGS__}, \
+                      (int32_t)(sizeof((mica_type *const[]){__VA_ARGS__}) / sizeof(mica_type *)))
 /// Makes `COUNT` entities that all have the components of the columns; `ENTITIES` receives their handles or is NULL:
 /// `mica_spawn_many(world, 100, ships, mica_column_of(Position, positions), mica_tag(Frozen))`.
 #define mica_spawn_many(WORLD, COUNT, ENTITIES, ...)                    \

@@ -131,14 +131,10 @@ MICA_API mica_component mica_world_register(mica_world *world, mica_type *type);
 #define MICA_HEAD_ROW_BITS 12
 #define MICA_HEAD_COLUMN_ALIGN 64
 #define MICA_HEAD_SPARSE_SHIFT 12
+#define MICA_SPAWN_PLAN_SHIFT 5
+#define MICA_SPAWN_PLAN_COUNT (1 << MICA_SPAWN_PLAN_SHIFT)
+#define MICA_SPAWN_VALUE_MAX 8
 struct mi_callback;
-struct mica_front {
-    uint32_t walk_count;                // open walks
-    bool running_locks;                 // the running system declared its access: structure is locked
-    bool is_watched;                    // somebody observes anything but resources
-    bool watches_writes;                // somebody wants to know of values written through addresses
-    const struct mi_callback *callback; // the innermost that runs, NULL: none
-};
 // What `mica_head.peek_key` is while descriptors shall not match.
 #define MICA_HEAD_NO_KEY 0x80000000u
 // Of a location or position that is none; so is everything above.
@@ -146,14 +142,41 @@ struct mica_front {
 // Where a table's offsets by component begin, in bytes from the table's address: `offset_count`, and a 0 behind them.
 #define MICA_HEAD_OFFSETS_AT 136
 struct mica_head_table {
-    uint32_t hidden[33];
+    uint32_t hidden_lists[22];
+    const uint32_t *chunk_ids;
+    uint32_t hidden_capacity[2];
+    uint32_t chunk_count;
+    uint32_t hidden_columns[3];
+    uint32_t row_count;
+    uint8_t shift; // rows a chunk: 1 << shift
+    uint8_t hidden_flags[7];
     uint32_t offset_count;
+};
+// Where spawning exactly these components, in this order, leads: a table without hooks, and pools without hooks, that
+// have just them.
+struct mica_spawn_plan {
+    uint64_t words[MICA_SPAWN_VALUE_MAX]; // as the descriptors' `cache`; 0 from `count` on
+    uint32_t sizes[MICA_SPAWN_VALUE_MAX]; // bytes of a value, 0: a tag
+    uint64_t shape;                       // mica_spawn_shape of the sizes; 0: only the library spawns by it
+    struct mica_head_table *table;
+    uint32_t tables_dropped; // of the store when it was made: another number voids it
+    uint32_t count;          // 0: none
+};
+struct mica_front {
+    uint32_t walk_count;                // open walks
+    bool running_locks;                 // the running system declared its access: structure is locked
+    bool is_watched;                    // somebody observes anything but resources
+    bool watches_writes;                // somebody wants to know of values written through addresses
+    bool is_zero;                       // so that no byte from `walk_count` to here is without a meaning
+    const struct mi_callback *callback; // the innermost that runs, NULL: none
+    struct mica_spawn_plan spawn_plans[MICA_SPAWN_PLAN_COUNT]; // by hash of their words
 };
 struct mica_head_chunk {
     uint8_t *base;
     const struct mica_head_table *table;
 };
-struct mica_head_column { // right in front of a column's values
+// In front of each column of a chunk.
+struct mica_head_column {
     uint64_t version;
     uint64_t hidden_count;
 };
@@ -172,9 +195,29 @@ struct mica_head {
     const struct mica_head_pool *const *pools;
     uint32_t pool_count;
     uint32_t pool_capacity;
-    const uint64_t *slots;
-    uint32_t slot_count;
+    uint64_t *slots;
+    uint32_t slot_count; // those from here on name nobody
+    uint32_t slot_capacity;
+    uint32_t slot_used;
+    uint32_t slot_free;
+    uint32_t slot_alive;
+    uint32_t slot_retired;
+    uint32_t slot_last_count;
+    uint64_t slot_issued;
+    uint32_t tables_dropped;
 };
+static inline struct mica_front *mica_front_of(mica_world *world) {
+    return (struct mica_front *)(void *)world;
+}
+static inline struct mica_head *mica_head_of_mutable(mica_world *world) {
+    return (struct mica_head *)(void *)(mica_front_of(world) + 1);
+}
+static inline void mica_column_stamp(void *column, uint64_t version) {
+    struct mica_head_column *head = (struct mica_head_column *)column - 1;
+    if (head->version != version) { // stores are what costs
+        head->version = version;
+    }
+}
 static inline const struct mica_head *mica_head_of(const mica_world *world) {
     return (const struct mica_head *)(const void *)((const struct mica_front *)(const void *)world + 1);
 }
@@ -240,6 +283,7 @@ typedef struct mica_value {
     mica_type *type;
     const void *value;
     mica_component component;
+    uint32_t byte_size MICA_ZERO; ///< of the value, or 0; another size than the type's is refused
 } mica_value;
 
 /// Makes an entity with `count` components. Required components come along. Values of types with a copy hook are

@@ -7,10 +7,9 @@
 //
 // Invariants: every tag knows its own size, that of the piece in front of it, and the way back to its block; no two
 // free pieces are neighbours; a free piece is in the list of its size class and in no other; a bit is set exactly for
-// lists that are not empty. One block that is all free may be kept as the spare; no other block is all free but for
-// what mi_region_keep asks for. A block made for a single piece ends with it, so its piece is never in a list, which
-// bounds the sizes there. Nothing depends on addresses: blocks are aligned to the largest alignment of a piece, or, in
-// a fixed heap, to that of their only one. The one block of a region in given memory is kept for good.
+// lists that are not empty. A block made for a single piece ends with it, so its piece is never in a list, which bounds
+// the sizes there. Nothing depends on addresses: blocks are aligned to the largest alignment of a piece, or, in a fixed
+// heap, to that of their only one. The one block of a region in given memory is kept for good.
 #include "base/region.h"
 
 #include <string.h>
@@ -57,7 +56,6 @@ struct mi_region {
     mi_heap *heap;
     mica_memory_purpose purpose;
     block *blocks;
-    block *spare;
     size_t block_bytes, taken_units, taken_count;
     size_t single_bytes; // of block_bytes: in blocks of single pieces
     size_t kept_bytes;   // the other blocks do not get less than that; SIZE_MAX: the region lies in given memory
@@ -249,33 +247,6 @@ static bool is_beyond_kept(const mi_region *region, const block *gone) {
     return region->block_bytes - region->single_bytes - gone->byte_size >= region->kept_bytes;
 }
 
-// The same for one that is all free, with its piece in a list.
-static void release_free_block(mi_region *region, block *gone) {
-    unlink_piece(region, first_piece(gone));
-    if (region->spare == gone) {
-        region->spare = NULL;
-    }
-    release_block(region, gone);
-}
-
-// Decides about a block that has come to be all free; its piece is in no list. The larger of two becomes the spare.
-static void retire_block(mi_region *region, piece *whole) {
-    block *retired = block_of(whole);
-    block *spare = region->spare;
-    const bool can_go = retired->is_single || is_beyond_kept(region, retired);
-    if (can_go && (retired->is_single || (spare != NULL && spare->byte_size >= retired->byte_size))) {
-        release_block(region, retired);
-        return;
-    }
-    if (can_go && spare != NULL) {
-        release_free_block(region, spare);
-    }
-    if (can_go || spare == NULL) {
-        region->spare = retired;
-    }
-    link_piece(region, whole);
-}
-
 // Cuts a piece that is in no list after `unit_count` units; returns the part behind, free and in no list.
 static piece *split_piece(piece *front, uint32_t unit_count) {
     piece *rest = at_units(front, unit_count);
@@ -321,7 +292,6 @@ mi_region *mi_region_create_in(void *memory, size_t byte_size) {
     const uint32_t unit_count = (uint32_t)((byte_size - front - head_size) / UNIT - 1);
     block *made = (void *)((unsigned char *)region + head_size);
     piece *whole = begin_block(region, made, ((size_t)unit_count + 1) * UNIT, 0, unit_count, false);
-    region->spare = made;
     link_piece(region, whole);
     return region;
 }
@@ -374,9 +344,6 @@ void *mi_region_take(mi_region *region, size_t byte_size, size_t alignment) {
     if (found == NULL) {
         return NULL;
     }
-    if (region->spare == block_of(found)) {
-        region->spare = NULL;
-    }
     const size_t gap = (0 - (uintptr_t)memory_of(found)) & (alignment - 1);
     if (gap > 0) {
         piece *front = found;
@@ -411,8 +378,8 @@ void mi_region_give(mi_region *region, void *memory) {
         unlink_piece(region, previous);
         given = join_pieces(previous, given);
     }
-    if (is_whole_block(given)) {
-        retire_block(region, given);
+    if (is_whole_block(given) && block_of(given)->is_single) {
+        release_block(region, block_of(given));
     } else {
         link_piece(region, given);
     }
@@ -423,7 +390,8 @@ void mi_region_trim(mi_region *region) {
         next = at->next;
         piece *first = first_piece(at);
         if (first->state == PIECE_FREE && is_whole_block(first) && is_beyond_kept(region, at)) {
-            release_free_block(region, at);
+            unlink_piece(region, first);
+            release_block(region, at);
         }
     }
 }
@@ -480,11 +448,11 @@ typedef struct region_sums {
     size_t block_bytes, single_bytes, block_count, taken_units, taken_count, free_units, free_count;
 } region_sums;
 
-static bool validate_block(const mi_region *region, block *checked, region_sums *sums) {
+static bool validate_block(block *checked, region_sums *sums) {
     const size_t end_offset = checked->byte_size / UNIT - 1;
     size_t unit_offset = checked->first_unit_offset;
     uint32_t previous_unit_count = 0;
-    bool is_previous_free = false, is_all_free = true;
+    bool is_previous_free = false;
     piece *at = first_piece(checked);
     while (at->state != PIECE_END) {
         const bool is_free = at->state == PIECE_FREE;
@@ -496,7 +464,6 @@ static bool validate_block(const mi_region *region, block *checked, region_sums 
         *(is_free ? &sums->free_units : &sums->taken_units) += at->unit_count;
         *(is_free ? &sums->free_count : &sums->taken_count) += 1;
         is_previous_free = is_free;
-        is_all_free = is_all_free && is_free;
         previous_unit_count = at->unit_count;
         unit_offset += at->unit_count;
         at = next_piece(at);
@@ -505,8 +472,7 @@ static bool validate_block(const mi_region *region, block *checked, region_sums 
     sums->block_bytes += checked->byte_size;
     sums->single_bytes += checked->is_single ? checked->byte_size : 0;
     return unit_offset == end_offset && at->unit_offset == unit_offset &&
-           at->previous_unit_count == previous_unit_count &&
-           (is_all_free == (checked == region->spare) || (is_all_free && region->kept_bytes > 0));
+           at->previous_unit_count == previous_unit_count;
 }
 
 // Whether the lists hold as many free pieces, of the same sum, as the blocks do, each in its place.
@@ -538,7 +504,7 @@ bool mi_region_validate(const mi_region *region) {
     region_sums sums = {0};
     const block *previous = NULL;
     for (block *at = region->blocks; at != NULL; previous = at, at = at->next) {
-        if (at->previous != previous || !validate_block(region, at, &sums)) {
+        if (at->previous != previous || !validate_block(at, &sums)) {
             return false;
         }
     }

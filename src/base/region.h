@@ -3,13 +3,13 @@
 //
 // A two-level segregated fit over blocks: each block is a row of pieces with a boundary tag of 16 bytes in front; free
 // pieces are kept in lists by size class (powers of two, each split in 16) and join with their free neighbours when
-// given back. One block that is all free is kept until mi_region_trim or mi_region_destroy, so that pieces taken and
-// given back in turns cost no block; a further one goes back to the heap (the smaller of the two). The first block of a
-// region has 64 KiB and each further one about as much as all before it, so that a small world stays small. A piece
-// starts at a multiple of 64 (or of its alignment) and has MI_REGION_PREFIX bytes of its own right in front of it.
-// Pieces over half a block get a block of their own, which ends with them; so do all pieces where the heap is fixed
-// (heap.h), which fits them itself. A region can also lie in memory of one size, with a single block that is its own. A
-// region is as thread-safe as its heap: not at all. Under the address sanitizer, memory that no piece owns is poisoned.
+// given back. Blocks that are all free are kept until mi_region_trim or mi_region_destroy: a world that has held so
+// much holds as much again without a page fault. The first block of a region has 64 KiB and each further one about as
+// much as all before it, so that a small world stays small. A piece starts at a multiple of 64 (or of its alignment)
+// and has MI_REGION_PREFIX bytes of its own right in front of it. Pieces over half a block get a block of their own,
+// which ends with them; so do all pieces where the heap is fixed (heap.h), which fits them itself. A region can also
+// lie in memory of one size, with a single block that is its own. A region is as thread-safe as its heap: not at all.
+// Under the address sanitizer, memory that no piece owns is poisoned.
 #pragma once
 
 #include "base/heap.h"

@@ -32,6 +32,7 @@ typedef struct mi_store {
     mi_chunk *chunks;          // by chunk id; 0 has no memory and is of the root table
     MI_ARRAY(mi_pool *) pools; // by component id; NULL: none
     mi_slots slots;
+    uint32_t tables_dropped; // grows when tables are dropped: what is cached about tables is void
     // The rest is seen by the library alone.
     uint32_t copied_count; // columns that open walks hold copies of for writing: see mi_store_count_copied
     mi_chunk no_chunk;     // number 0, while there are no others
@@ -56,8 +57,7 @@ typedef struct mi_store {
     MI_ARRAY(mica_component) scratch; // a set of components in the making
     mi_map table_map;
     uint32_t tables_live;
-    uint32_t tables_dropped; // grows when tables are dropped: what is cached about tables is void
-    uint32_t tables_made;    // grows when tables are made
+    uint32_t tables_made; // grows when tables are made
     uint32_t sorted_count;
     MI_ARRAY(mi_pool *) pool_list; // by number
     MI_ARRAY(struct mi_group *) groups;
@@ -143,8 +143,10 @@ void mi_store_clear_rows(mi_store *store);
 // expose pointers kept too long.
 void mi_store_shake(mi_store *store, mi_table *table);
 #if defined(MI_MOVE_ALWAYS) && MI_MOVE_ALWAYS
+#define MI_MOVES_ALWAYS true
 #define MI_STORE_SHAKE(STORE, TABLE) mi_store_shake((STORE), (TABLE))
 #else
+#define MI_MOVES_ALWAYS false
 #define MI_STORE_SHAKE(STORE, TABLE) ((void)0)
 #endif
 

@@ -7,6 +7,8 @@
 
 #include "store/visibility.h"
 
+#include <mica/spawner.h>
+
 #include <string.h>
 
 // What is spawned: the values for the table stand in world->changes, the elements in world->elements.
@@ -51,6 +53,11 @@ static const mi_type *list_value(mica_world *world, const mica_value *value, con
     }
     if (type->info.size == 0 && value->value != NULL) {
         mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
+        return NULL;
+    }
+    if (value->byte_size != 0 && value->byte_size != type->info.size) {
+        mi_fail(&world->log, MICA_INVALID, call, "{} has {} bytes, the value is said to have {}",
+                MI_TEXT(type->info.name), MI_UINT(type->info.size), MI_UINT(value->byte_size));
         return NULL;
     }
     if (!insert_value(world, component, value->value)) {
@@ -184,8 +191,18 @@ static mica_entity spawn_linked(mica_world *world, const mi_table *table, const 
 
 // Spawning the same components again is the common case, so where it leads is remembered for a few sets of them.
 
-static uint32_t plan_hash(uint32_t hash, mica_component component) {
-    return hash * 31 + component;
+// What stands for the component of a value in plans: its descriptor's cache, or what that would say; 0 with the error
+// set.
+static uint64_t value_word(mica_world *world, const mica_value *value) {
+    const mica_component component = value_component(world, value);
+    const mi_type *type = component == 0 ? NULL : mi_schema_type(world->schema, component);
+    return type == NULL
+               ? 0
+               : world->store.key | (type->in_pool ? MICA_HEAD_POOL_BIT : 0) | component;
+}
+
+static struct mica_spawn_plan *plan_at(mica_world *world, uint32_t hash) {
+    return &world->front.spawn_plans[hash >> (32 - MICA_SPAWN_PLAN_SHIFT)];
 }
 
 // Whether the listed elements are of types without hooks.
@@ -199,59 +216,81 @@ static bool has_plain_elements(const mica_world *world) {
     return true;
 }
 
-static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
+// Writes down where spawning these components, which find_spawn has listed, leads; false if by no plan.
+static bool make_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count,
+                      struct mica_spawn_plan *plan) {
     const uint32_t made_count = table->component_count + world->elements.count; // more if something comes along
-    if (count < 1 || count > MI_SPAWN_VALUE_MAX || made_count != (uint32_t)count || !table->is_plain ||
+    if (count < 1 || count > MICA_SPAWN_VALUE_MAX || made_count != (uint32_t)count || !table->is_plain ||
         !has_plain_elements(world)) {
-        return;
+        return false;
     }
-    mi_spawn_plan plan = {.table = table,
-                          .tables_dropped = world->store.tables_dropped,
-                          .count = count,
-                          .has_pools = world->elements.count > 0};
-    uint32_t hash = 0;
+    *plan = (struct mica_spawn_plan){.table = (struct mica_head_table *)(void *)table,
+                                     .tables_dropped = world->store.tables_dropped,
+                                     .count = (uint32_t)count};
+    mica_value sized[MICA_SPAWN_VALUE_MAX] = {{NULL}};
     for (int32_t i = 0; i < count; i++) {
-        plan.components[i] = value_component(world, &values[i]);
-        hash = plan_hash(hash, plan.components[i]);
+        plan->words[i] = value_word(world, &values[i]);
+        plan->sizes[i] = mi_schema_type(world->schema, (mica_component)plan->words[i])->info.size;
+        sized[i].byte_size = plan->sizes[i];
     }
-    world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT] = plan;
+    plan->shape = world->elements.count > 0 || MI_MOVES_ALWAYS ? 0 : mica_spawn_shape(sized, count);
+    return true;
 }
 
-// Finds the pools of a plan; false: one has no room for the next entity, or a tag is given a value.
-static bool find_plan_pools(const mica_world *world, const mi_spawn_plan *plan, const mica_value *values,
-                            mi_pool **pools) {
+static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
+    struct mica_spawn_plan plan;
+    if (make_plan(world, table, values, count, &plan)) {
+        uint32_t hash = 0;
+        for (int32_t i = 0; i < count; i++) {
+            hash = mica_spawn_hash(hash, plan.words[i]);
+        }
+        *plan_at(world, hash) = plan;
+    }
+}
+
+static mica_component plan_component(const struct mica_spawn_plan *plan, uint32_t number) {
+    return (mica_component)plan->words[number];
+}
+
+static mi_table *plan_table(const struct mica_spawn_plan *plan) {
+    return (mi_table *)(void *)plan->table;
+}
+
+// Finds the pools of a plan; false: one has no room for the next entity.
+static bool find_plan_pools(const mica_world *world, const struct mica_spawn_plan *plan, mi_pool **pools) {
     const mi_store *store = &world->store;
     const uint32_t index = mi_slots_next(&store->slots);
-    for (int32_t i = 0; i < plan->count; i++) {
-        pools[i] = mi_store_find_pool(store, plan->components[i]);
-        const bool is_tag =
-            pools[i] != NULL ? pools[i]->size == 0 : plan->table->offset_of[plan->components[i]] == MI_OFFSET_TAG;
-        if ((pools[i] != NULL && !mi_store_is_open(store, pools[i], index)) || (is_tag && values[i].value != NULL)) {
+    for (uint32_t i = 0; i < plan->count; i++) {
+        pools[i] = mi_store_find_pool(store, plan_component(plan, i));
+        if (pools[i] != NULL && !mi_store_is_open(store, pools[i], index)) {
             return false;
         }
     }
     return true;
 }
 
-// Spawns by a plan with pools, as below. No value of a pool moves meanwhile; those of a chunk that grows can be read
+// Spawns by a plan that fits. Null: there is no room yet. The row is opened last: a value may lie in another table,
+// whose chunk must not grow for nothing. No value of a pool moves meanwhile; those of a chunk that grows can be read
 // where they were.
-MI_APART static mica_entity spawn_in_pools(mica_world *world, const mi_spawn_plan *plan, const mica_value *values) {
+static mica_entity spawn_by(mica_world *world, const struct mica_spawn_plan *plan, const mica_value *values) {
     mi_store *store = &world->store;
-    mi_table *table = plan->table;
+    mi_table *table = plan_table(plan);
     const bool has_row = table != mi_store_root(store);
-    mi_pool *pools[MI_SPAWN_VALUE_MAX] = {NULL};
-    if (!find_plan_pools(world, plan, values, pools) || (has_row && !mi_store_open_row(store, table))) {
+    const bool has_pools = table->component_count != plan->count;
+    mi_pool *pools[MICA_SPAWN_VALUE_MAX] = {NULL};
+    if (!mi_slots_have_room(&store->slots) || !find_plan_pools(world, plan, pools) ||
+        (has_row && !mi_store_open_row(store, table))) {
         return MICA_NULL;
     }
     const uint32_t place = has_row ? mi_store_location(table, table->row_count) : 0;
-    for (int32_t i = 0; i < plan->count; i++) {
-        const mica_component component = plan->components[i];
+    for (uint32_t i = 0; i < plan->count; i++) {
+        if (plan->sizes[i] == 0) {
+            continue;
+        }
         if (pools[i] == NULL) {
-            if (table->offset_of[component] != MI_OFFSET_TAG) {
-                mi_store_place_plain(store, table, mi_store_base(store, place), mi_row_of(place), component,
-                                     values[i].value);
-            }
-        } else if (pools[i]->size > 0) {
+            mi_store_place_plain(store, table, mi_store_base(store, place), mi_row_of(place), plan_component(plan, i),
+                                 values[i].value);
+        } else {
             mi_value_make(pools[i]->type, &store->values, mi_pool_value(pools[i], mi_pool_next(pools[i])),
                           values[i].value);
         }
@@ -260,12 +299,12 @@ MI_APART static mica_entity spawn_in_pools(mica_world *world, const mi_spawn_pla
     if (has_row) {
         mi_store_publish_at(store, table, entity, place);
     }
-    for (int32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; i < plan->count && has_pools; i++) {
         if (pools[i] != NULL) {
             mi_store_put_element(store, pools[i], entity);
         }
     }
-    for (int32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; i < plan->count && has_pools; i++) {
         if (pools[i] != NULL) {
             mi_store_settle_groups(store, pools[i], entity);
         }
@@ -274,41 +313,31 @@ MI_APART static mica_entity spawn_in_pools(mica_world *world, const mi_spawn_pla
     return entity;
 }
 
-// Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
-static inline mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
-    mica_component components[MI_SPAWN_VALUE_MAX] = {0};
-    uint32_t hash = 0;
-    for (int32_t i = 0; i < count; i++) {
-        components[i] = value_component(world, &values[i]);
-        hash = plan_hash(hash, components[i]);
-    }
-    const mi_spawn_plan *plan = &world->spawn_plans[hash % MI_SPAWN_PLAN_COUNT];
-    mi_store *store = &world->store;
-    // The row is opened last: a value may lie in another table, whose chunk must not grow for nothing.
-    if (plan->count != count || plan->tables_dropped != store->tables_dropped ||
-        memcmp(plan->components, components, sizeof(components)) != 0 || !mi_slots_have_room(&store->slots)) {
-        return MICA_NULL;
-    }
-    if (plan->has_pools) {
-        return spawn_in_pools(world, plan, values);
-    }
-    mi_table *table = plan->table;
-    if (!mi_store_open_row(store, table)) {
-        return MICA_NULL;
-    }
-    const uint32_t place = mi_store_location(table, table->row_count);
-    uint8_t *base = mi_store_base(store, place);
-    for (int32_t i = 0; i < count; i++) {
-        if (MICA_LIKELY(table->offset_of[components[i]] != MI_OFFSET_TAG)) {
-            mi_store_place_plain(store, table, base, mi_row_of(place), components[i], values[i].value);
-        } else if (values[i].value != NULL) {
-            return MICA_NULL; // a value for a tag; the row was only open
+// Whether values can be spawned by a plan: no tag has a value, and sizes that are given are right.
+static bool values_fit(const struct mica_spawn_plan *plan, const mica_value *values) {
+    for (uint32_t i = 0; i < plan->count; i++) {
+        if ((plan->sizes[i] == 0 && values[i].value != NULL) ||
+            (values[i].byte_size != 0 && values[i].byte_size != plan->sizes[i])) {
+            return false;
         }
     }
-    const mica_entity entity = mi_slots_take(&store->slots, place);
-    mi_store_publish_at(store, table, entity, place);
-    MI_STORE_SHAKE(store, table);
-    return entity;
+    return true;
+}
+
+// Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
+static mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
+    uint64_t words[MICA_SPAWN_VALUE_MAX] = {0};
+    uint32_t hash = 0;
+    for (int32_t i = 0; i < count; i++) {
+        words[i] = value_word(world, &values[i]);
+        hash = mica_spawn_hash(hash, words[i]);
+    }
+    const struct mica_spawn_plan *plan = plan_at(world, hash);
+    if (plan->count != (uint32_t)count || plan->tables_dropped != world->store.tables_dropped ||
+        memcmp(plan->words, words, sizeof(words)) != 0 || !values_fit(plan, values)) {
+        return MICA_NULL;
+    }
+    return spawn_by(world, plan, values);
 }
 
 // Spawns anything, step by step.
@@ -351,13 +380,62 @@ MI_APART static mica_entity tell_spawned(mica_world *world, mica_entity entity, 
 mica_entity mica_entity_spawn(mica_world *world, const mica_value *values, int32_t count) {
     mica_entity entity = MICA_NULL;
     if (MICA_LIKELY(world != NULL && !mi_world_is_locked(world) && values != NULL && count > 0 &&
-                    count <= MI_SPAWN_VALUE_MAX)) {
+                    count <= MICA_SPAWN_VALUE_MAX)) {
         entity = spawn_by_plan(world, values, count);
     }
     if (MICA_UNLIKELY(mica_entity_is_null(entity))) {
         return spawn_slowly(world, values, count);
     }
     return MICA_UNLIKELY(world->front.is_watched) ? tell_spawned(world, entity, values, count) : entity;
+}
+
+// Spawners
+
+mica_spawner mica_spawner_make(mica_world *world, mica_type *const *types, int32_t count) {
+    static const char call[] = "mica_spawner_make";
+    mica_spawner spawner = {.world = NULL};
+    if (world == NULL || types == NULL || count < 1 || count > MICA_SPAWN_VALUE_MAX) {
+        mi_fail_plain(world == NULL ? NULL : &world->log, MICA_INVALID, call, "needs a world and one to eight types");
+        return spawner;
+    }
+    mica_value values[MICA_SPAWN_VALUE_MAX] = {{NULL}};
+    for (int32_t i = 0; i < count; i++) {
+        values[i] = (mica_value){.type = types[i]};
+        spawner.types[i] = types[i];
+    }
+    spawn_target target;
+    if (find_spawn(world, values, count, &target, call)) {
+        spawner.world = world;
+        spawner.count = count;
+        if (target.relation_count == 0) {
+            make_plan(world, target.table, values, count, &spawner.plan);
+        }
+    }
+    return spawner;
+}
+
+mica_entity mica_spawner_spawn_apart(mica_spawner *spawner, const mica_value *values, int32_t count) {
+    static const char call[] = "mica_spawner_spawn";
+    mica_world *world = spawner->world;
+    if (world == NULL || values == NULL || count != spawner->count) {
+        mi_fail(world == NULL ? NULL : &world->log, MICA_INVALID, call, "the spawner takes {} values, not {}",
+                MI_INT(spawner->count), MI_INT(count));
+        return MICA_NULL;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        if (values[i].type != spawner->types[i]) {
+            mi_fail(&world->log, MICA_INVALID, call, "value {} is of {}, where the spawner has {}", MI_INT(i),
+                    MI_TEXT(values[i].type == NULL ? "no type" : values[i].type->name),
+                    MI_TEXT(spawner->types[i]->name));
+            return MICA_NULL;
+        }
+    }
+    const mica_entity entity = mica_entity_spawn(world, values, count);
+    if (spawner->plan.tables_dropped != world->store.tables_dropped) {
+        const mica_spawner anew = mica_spawner_make(world, spawner->types, count);
+        spawner->plan = anew.plan;
+    }
+    return entity;
 }
 
 // Many

@@ -88,20 +88,6 @@ typedef struct mi_edit {
     uint32_t renewed_count;
 } mi_edit;
 
-// Most values of a spawn that is remembered, and how many are: a power of two.
-#define MI_SPAWN_VALUE_MAX 8
-#define MI_SPAWN_PLAN_COUNT 16u
-
-// Where spawning exactly these components, in this order, leads: a table without hooks, and pools without hooks, that
-// have just them.
-typedef struct mi_spawn_plan {
-    mi_table *table;
-    uint32_t tables_dropped;                       // of the store when it was made: another number voids it
-    int32_t count;                                 // 0: none
-    bool has_pools;                                // some of them live in pools, which are there
-    mica_component components[MI_SPAWN_VALUE_MAX]; // those from `count` on are 0
-} mi_spawn_plan;
-
 // What a walk keeps that is more than a chunk's span; see walk.h.
 struct mi_walk;
 // What is kept of events; see event.h.
@@ -139,15 +125,14 @@ struct mica_world {
     MI_ARRAY(mi_extension) extensions;
     struct mica_group *groups; // the one made last; each knows the next
     uint64_t command_skipped_count;
-    MI_ARRAY(mi_change) changes;                    // scratch of spawning
-    MI_ARRAY(mi_element) elements;                  // scratch of edits
-    MI_ARRAY(mica_entity) handles;                  // scratch of spawning many, of what is in pools
-    MI_ARRAY(mica_column) fill_asked;               // scratch of spawning many that a function fills in
-    MI_ARRAY(void *) fill_columns;                  // likewise
-    MI_ARRAY(uint32_t) opening;                     // by table id: rows that a verb on many is going to open
-    MI_ARRAY(uint32_t) opening_ids;                 // of the tables where that is not 0
-    mi_marks named;                                 // entities that a verb on many has looked at; none between calls
-    mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
+    MI_ARRAY(mi_change) changes;      // scratch of spawning
+    MI_ARRAY(mi_element) elements;    // scratch of edits
+    MI_ARRAY(mica_entity) handles;    // scratch of spawning many, of what is in pools
+    MI_ARRAY(mica_column) fill_asked; // scratch of spawning many that a function fills in
+    MI_ARRAY(void *) fill_columns;    // likewise
+    MI_ARRAY(uint32_t) opening;       // by table id: rows that a verb on many is going to open
+    MI_ARRAY(uint32_t) opening_ids;   // of the tables where that is not 0
+    mi_marks named;                   // entities that a verb on many has looked at; none between calls
 };
 
 // Says that values of one component of entities may be written through addresses from now on.

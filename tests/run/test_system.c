@@ -573,7 +573,7 @@ static void types_registered_after_churn_work_in_systems(void **state) {
     mica_type last = {.name = "Last", .size = 4, .align = 4, .kind = MICA_KIND_STRUCT};
     const mica_component component = mica_world_register(world, &last);
     const int32_t value = 1;
-    const mica_value values[] = {{NULL, &value, component}};
+    const mica_value values[] = {{NULL, &value, component, 0}};
     assert_false(mica_entity_is_null(mica_entity_spawn(world, values, 1)));
     add(&(mica_system_def){
         .name = "walk", .run = walk_positions, .query = {{.component = component, .use = MICA_USE_WRITE}}});
