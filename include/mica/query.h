@@ -241,11 +241,7 @@ static inline void *mica_iter_column_write(const mica_iter *iter, mica_type *typ
         return mica_iter_write(iter, type);
     }
     uint8_t *column = iter->base + (size_t)offset * MICA_HEAD_COLUMN_ALIGN;
-    struct mica_head_column *head = (struct mica_head_column *)(void *)column - 1;
-    const uint64_t version = ((const struct mica_head *)(const void *)(iter->world + 1))->version;
-    if (head->version != version) { // stores are what costs
-        head->version = version;
-    }
+    mica_column_stamp(column, ((const struct mica_head *)(const void *)(iter->world + 1))->version);
     return column;
 }
 

@@ -159,7 +159,7 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
     uint8_t *base = head->chunks[chunk].base;
     const uint64_t version = head->version;
     const uint16_t *offset_of = mica_head_offsets_of(table);
-    size_t offsets[MICA_SPAWN_VALUE_MAX]; // found before anything is written, which might be anything for the compiler
+    size_t offsets[MICA_SPAWN_VALUE_MAX] = {0}; // found before anything is written: it might be anything
 #define MICA_OFFSET_(I) offsets[I] = (size_t)offset_of[(mica_component)plan->words[I]] * MICA_HEAD_COLUMN_ALIGN
     MICA_EACH_VALUE_(count, MICA_OFFSET_);
 #undef MICA_OFFSET_
@@ -215,7 +215,7 @@ static inline uint32_t mica_spawn_hash(uint32_t hash, uint64_t word) {
 static inline mica_entity mica_world_spawn(mica_world *world, const mica_value *values, int32_t count) {
 #if defined(__GNUC__)
     if (MICA_LIKELY(world != NULL && count <= MICA_SPAWN_VALUE_MAX)) {
-        uint64_t words[MICA_SPAWN_VALUE_MAX];
+        uint64_t words[MICA_SPAWN_VALUE_MAX] = {0};
         uint32_t hash = 0;
         bool fits = true;
 #define MICA_WORD_(I)                                                     \

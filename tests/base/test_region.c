@@ -142,7 +142,7 @@ static void a_piece_taken_and_given_in_turns_asks_the_heap_once(void **state) {
     assert_int_equal(block_bytes(f), MI_REGION_FIRST_BLOCK_SIZE + 2 * MI_REGION_FIRST_BLOCK_SIZE);
 }
 
-static void one_free_block_is_kept_until_trim(void **state) {
+static void free_blocks_are_kept_until_trim(void **state) {
     fixture *f = *state;
     void *pieces[6]; // one in the first block, then blocks of 1 and 2 MiB
     pieces[0] = mi_region_take(f->region, 100, 64);
@@ -154,7 +154,7 @@ static void one_free_block_is_kept_until_trim(void **state) {
         mi_region_give(f->region, pieces[i]);
         assert_true(mi_region_validate(f->region));
     }
-    assert_int_equal(block_bytes(f), MI_REGION_BLOCK_SIZE); // one of the largest is left
+    assert_true(block_bytes(f) > 2 * MI_REGION_BLOCK_SIZE); // kept for the next ones
     mi_region_trim(f->region);
     assert_int_equal(block_bytes(f), 0);
     assert_int_equal(mi_heap_usage(&f->heap).total, f->allocator.live_bytes);
@@ -479,7 +479,7 @@ int main(void) {
         REGION_TEST(what_is_given_back_joins_with_its_neighbours),
         REGION_TEST(a_freed_place_is_used_again),
         REGION_TEST(a_piece_taken_and_given_in_turns_asks_the_heap_once),
-        REGION_TEST(one_free_block_is_kept_until_trim),
+        REGION_TEST(free_blocks_are_kept_until_trim),
         REGION_TEST(trim_spares_blocks_in_use),
         REGION_TEST(a_large_piece_has_a_block_that_ends_with_it),
         REGION_TEST(impossible_sizes_are_refused),

@@ -37,6 +37,7 @@ typedef struct sweep {
     mica_commands *commands;
     mica_entity placeholder;
     mica_slot_map *map;
+    mica_spawner spawner;
     mica_catalog *catalog; // made by those who need it
     mica_group *group;     // made by those who need it
     mica_entity stone;     // as well: Ore and Gem
@@ -500,6 +501,17 @@ static bool entity_spawn_child(sweep *s) {
     int32_t number = 9;
     return made(mica_spawn(s->w.world, mica_value_of(Owned, {.number = &number}),
                            mica_value_of(mica_child_of, {s->plain}), mica_tag(Frozen)));
+}
+static bool spawner_make(sweep *s) {
+    const mica_spawner spawner = mica_spawner_of(s->w.world, mica_type_of(Health), mica_type_of(Colour), mica_type_of(Frozen));
+    return spawner.world != NULL;
+}
+static void make_spawner(sweep *s) {
+    s->spawner = mica_spawner_of(s->w.world, mica_type_of(Health), mica_type_of(Frozen));
+    fill_slots(s);
+}
+static bool spawner_spawn(sweep *s) {
+    return made(mica_spawn(&s->spawner, mica_value_of(Health, {3}), mica_tag(Frozen)));
 }
 static bool entity_spawn_many(sweep *s) {
     int32_t number = 9;
@@ -1048,6 +1060,8 @@ static const sweep_operation operations[] = {
     {"mica_slot_map_create", slot_map_create, NULL, false},
     {"mica_slot_map_insert", slot_map_insert, NULL, false},
     {"mica_slot_map_reserve", slot_map_reserve, NULL, false},
+    {"mica_spawner_make", spawner_make, NULL, false},
+    {"mica_spawner_spawn_apart", spawner_spawn, make_spawner, false},
     {"mica_stage_add_after", stage_add_after, NULL, false},
     {"mica_stage_add_before", stage_add_before, NULL, false},
     {"mica_subscribe", subscribe, NULL, false},

@@ -343,11 +343,11 @@ static void a_query_is_let_go_with_its_last_observer(void **state) {
     const mica_entity a = mica_create(f->world);
     const listener *on = connect_def(f, "hurt", (mica_observer_def){.on = MICA_LEFT, .query = {mica_read(Health)}}, go);
     assert_int_equal(mica_observer_disconnect(f->world, on->observer), MICA_OK);
-    assert_false(f->world->signals.is_watched);
+    assert_false(f->world->front.is_watched);
     connect_def(f, "hurt", (mica_observer_def){.on = MICA_ENTERED, .query = {mica_read(Health)}}, go);
     mica_set(f->world, a, Health, {1}); // it goes by itself, during the broadcast
     assert_told(f, "entered a.hurt");
-    assert_false(f->world->signals.is_watched);
+    assert_false(f->world->front.is_watched);
     assert_int_equal(f->world->signals.queries.count, 0);
     assert_int_equal(mica_world_trim(f->world), MICA_OK);
     assert_int_equal(mica_world_statistics(f->world).query_count, 0);

@@ -350,10 +350,10 @@ static void alignment_is_honoured(void **state) {
 
 static void setting_is_no_structural_change(void **state) {
     const fixture *f = *state;
-    f->world->walk_count++; // as if a walk were open
+    f->world->front.walk_count++; // as if a walk were open
     assert_int_equal(mica_set_resource(f->world, Score, {1}), MICA_OK);
     assert_int_equal(mica_remove_resource(f->world, Score), MICA_OK);
-    f->world->walk_count--;
+    f->world->front.walk_count--;
 }
 
 static void resources_outlive_the_clearing_of_entities(void **state) {

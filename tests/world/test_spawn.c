@@ -63,7 +63,7 @@ static void the_same_set_again_gets_its_tags_and_zeros(void **state) {
 // chunk must not be lost when spawning makes room for the one.
 static void a_value_of_another_full_table_is_copied(void **state) {
     (void)state;
-    enum { TYPE_COUNT = 2 * MI_SPAWN_PLAN_COUNT };
+    enum { TYPE_COUNT = 2 * MICA_SPAWN_PLAN_COUNT };
     fixture f;
     begin(&f);
     mica_component types[TYPE_COUNT];
@@ -73,8 +73,8 @@ static void a_value_of_another_full_table_is_copied(void **state) {
         mica_type type = {.name = name, .size = 4, .align = 4, .traits = {.storage = MICA_TABLE}};
         types[i] = mica_world_register(f.world, &type);
     }
-    for (uint32_t i = 0; i < MI_SPAWN_PLAN_COUNT; i++) {
-        const mica_component other = types[i + MI_SPAWN_PLAN_COUNT];
+    for (uint32_t i = 0; i < MICA_SPAWN_PLAN_COUNT; i++) {
+        const mica_component other = types[i + MICA_SPAWN_PLAN_COUNT];
         const int32_t number = -1;
         mica_entity_spawn(f.world, &(mica_value){.component = other, .value = &number}, 1); // remembered
         const mica_entity source = fill_up(f.world, other);

@@ -233,12 +233,12 @@ static void what_owns_links_brings_others_or_lives_in_pools_is_spawned_all_the_s
     fixture f;
     begin(&f);
     const mica_entity leader = mica_create(f.world);
-    mica_spawner spawner = mica_spawner_of(f.world, mica_type_of(RowOwned), mica_type_of(Follows), mica_type_of(Pooled),
+    mica_spawner spawner = mica_spawner_of(f.world, mica_type_of(Owned), mica_type_of(Follows), mica_type_of(Pooled),
                                            mica_type_of(Soldier));
     for (int32_t round = 0; round < 3; round++) {
-        RowOwned owned;
+        Owned owned;
         owned_hold(&owned, round, f.world);
-        const mica_value values[] = {{mica_type_of(RowOwned), &owned, 0, sizeof(owned)},
+        const mica_value values[] = {{mica_type_of(Owned), &owned, 0, sizeof(owned)},
                                      mica_value_of(Follows, {leader}),
                                      mica_value_of(Pooled, {round}),
                                      mica_value_of(Soldier, {round})};
@@ -266,7 +266,7 @@ static void without_memory_it_makes_nothing(void **state) {
     mica_spawner spawner = both(f.world);
     int32_t made = 0;
     for (int32_t i = 0; i < 5000; i++) {
-        test_allocator_fail_at(&f.allocator, 1);
+        test_allocator_fail_from(&f.allocator, 1);
         mica_entity entity = spawn_both(&spawner, i);
         if (test_allocator_fail_stop(&f.allocator)) {
             assert_true(mica_entity_is_null(entity));
