@@ -8,9 +8,9 @@
 //
 //   its count of components + the sum of 2 ^ (K - 1 - c) over the components c before its last that it does not have
 //
-// Keys are sorted by radix. They are exact for up to 64 components; of more, all from the 64th on count as one, and
-// tables that this leaves in doubt are compared by names. New tables are merged into those in order already, whose
-// order never changes.
+// Keys are sorted by radix, each in one word with the number of its table. They are exact for as many components as the
+// word has bits left; of more, the last bit stands for all others, and tables that this leaves in doubt are compared by
+// names. New tables are merged into those in order already, whose order never changes.
 #include "store/store.h"
 
 #include "base/bitset.h"
@@ -18,20 +18,26 @@
 
 #include <string.h>
 
-enum { KEY_BITS = 64, DIGIT_BITS = 8, DIGIT_COUNT = 1 << DIGIT_BITS, MERGED_PART = 8 };
+enum { WORD_BITS = 64, DIGIT_BITS = 8, DIGIT_COUNT = 1 << DIGIT_BITS, MERGED_PART = 8 };
+// In `by_byte`: where the count of components stands.
+#define COUNT_SHIFT 56u
+#define KEY_BITS_MOST COUNT_SHIFT
 
-typedef struct entry {
-    uint64_t key;
-    uint64_t word; // of `ordered_words`
-    mi_table *table;
-} entry;
-
-// What keys are made from.
-typedef struct numbering {
-    uint64_t *bits;       // by component id: its bit, the higher the earlier its name comes; 0: no table has it
+// What keys are made from, and what sorting needs. `count` tables are sorted, from `first` on in `ordered`.
+typedef struct sorting {
+    mi_store *store;
+    uint32_t first;
+    uint32_t count;
+    uint32_t number_bits;
+    uint32_t key_bits;
+    uint32_t named_count; // components that the tables have
     uint32_t id_count;    // ids from here on are in no table
-    uint32_t named_count; // components that tables have
-} numbering;
+    bool is_exact;        // each component has a bit of its own
+    uint64_t *bits;       // by component id: its bit, the higher the earlier its name comes
+    uint32_t *ids;        // room for two times as many
+    uint64_t *items;      // key << number_bits | number of the table, from `first` on
+    uint64_t *spare;      // as many
+} sorting;
 
 int mi_table_compare(const mi_store *store, const mi_table *a, const mi_table *b) {
     const uint32_t shared = a->component_count < b->component_count ? a->component_count : b->component_count;
@@ -55,51 +61,89 @@ static int compare_components(const void *context, uint32_t a, uint32_t b) {
                                  mi_schema_type(store->schema, (mica_component)b));
 }
 
-// Finds the components of the tables from `first` on, and numbers them. `ids` has room for two times as many as there
-// are ids.
-static void number_components(mi_store *store, uint32_t first, numbering *numbers, uint32_t *ids) {
+static uint32_t bits_for(uint32_t count) {
+    uint32_t bits = 1;
+    while (bits < 32 && count >> bits != 0) {
+        bits++;
+    }
+    return bits;
+}
+
+// Finds the components of the tables and gives them their bits.
+static void number_components(sorting *s) {
+    const mi_store *store = s->store;
     uint64_t all = 0;
-    for (uint32_t i = first; i < store->ordered.count; i++) {
+    memset(s->bits, 0, s->id_count * sizeof(uint64_t));
+    for (uint32_t i = s->first; i < s->first + s->count; i++) {
         all |= store->ordered_words.data[i];
-        for (uint32_t k = 0; numbers->id_count > KEY_BITS && k < store->ordered.data[i]->component_count; k++) {
-            numbers->bits[store->ordered.data[i]->components[k]] = 1;
+        for (uint32_t k = 0; s->id_count > WORD_BITS && k < store->ordered.data[i]->component_count; k++) {
+            s->bits[store->ordered.data[i]->components[k]] = 1;
         }
     }
-    for (uint32_t id = 0; id < numbers->id_count; id++) {
-        if (id < KEY_BITS ? (all >> id & 1) != 0 : numbers->bits[id] != 0) {
-            ids[numbers->named_count++] = id;
+    for (uint32_t id = 0; id < s->id_count; id++) {
+        if (id < WORD_BITS ? (all >> id & 1) != 0 : s->bits[id] != 0) {
+            s->ids[s->named_count++] = id;
         }
     }
-    mi_sort(ids, ids + numbers->named_count, numbers->named_count, compare_components, store);
-    const uint32_t bit_count = numbers->named_count < KEY_BITS ? numbers->named_count : KEY_BITS;
-    for (uint32_t i = 0; i < numbers->named_count; i++) {
-        numbers->bits[ids[i]] = UINT64_C(1) << (i < bit_count ? bit_count - 1 - i : 0);
+    mi_sort(s->ids, s->ids + s->named_count, s->named_count, compare_components, store);
+    s->number_bits = bits_for(s->count - 1);
+    s->key_bits = WORD_BITS - s->number_bits < KEY_BITS_MOST ? WORD_BITS - s->number_bits : KEY_BITS_MOST;
+    s->is_exact = s->named_count <= s->key_bits;
+    s->key_bits = s->is_exact ? s->named_count : s->key_bits;
+    for (uint32_t i = 0; i < s->named_count; i++) {
+        s->bits[s->ids[i]] = UINT64_C(1) << (i < s->key_bits ? s->key_bits - 1 - i : 0);
     }
 }
 
-static uint64_t key_of(const numbering *numbers, const mi_table *table, uint64_t word) {
-    uint64_t set = 0;
-    if (numbers->id_count <= KEY_BITS) {
-        for (uint64_t rest = word; rest != 0; rest &= rest - 1) {
-            set |= numbers->bits[__builtin_ctzll(rest)];
-        }
-    } else {
-        for (uint32_t i = 0; i < table->component_count; i++) {
-            set |= numbers->bits[table->components[i]];
-        }
-    }
+static uint64_t key_of(const sorting *s, uint64_t set, uint64_t count) {
     const uint64_t last = set & (~set + 1);
-    const uint32_t bit_count = numbers->named_count < KEY_BITS ? numbers->named_count : KEY_BITS;
-    const uint64_t skipped = ~set & (UINT64_MAX >> (KEY_BITS - bit_count)) & ~(last | (last - 1));
-    return skipped + (uint64_t)__builtin_popcountll(set);
+    const uint64_t skipped = ~set & ((UINT64_C(1) << s->key_bits) - 1) & ~(last | (last - 1));
+    return skipped + count;
 }
 
-// Sorts entries by key, with room for as many at `spare`; returns where they are then.
-static entry *sort_by_key(entry *entries, entry *spare, uint32_t count, uint32_t bit_count) {
-    for (uint32_t shift = 0; shift < bit_count; shift += DIGIT_BITS) {
+// Makes the keys of tables whose components are all in one word: a look-up a byte of it.
+static void make_keys_by_byte(const sorting *s) {
+    uint64_t by_byte[WORD_BITS / 8][1 << 8];
+    const uint32_t byte_count = (s->id_count + 7) / 8;
+    for (uint32_t i = 0; i < byte_count; i++) {
+        by_byte[i][0] = 0;
+        for (uint32_t value = 1; value < 1 << 8; value++) {
+            const uint32_t id = i * 8 + (uint32_t)__builtin_ctz(value);
+            const uint64_t bit = id < s->id_count ? s->bits[id] : 0;
+            by_byte[i][value] = by_byte[i][value & (value - 1)] + bit + (UINT64_C(1) << COUNT_SHIFT);
+        }
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        const uint64_t word = s->store->ordered_words.data[s->first + i];
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < byte_count; k++) {
+            sum += by_byte[k][word >> (8 * k) & UINT8_MAX];
+        }
+        const uint64_t set = sum & ((UINT64_C(1) << COUNT_SHIFT) - 1);
+        s->items[i] = key_of(s, set, sum >> COUNT_SHIFT) << s->number_bits | i;
+    }
+}
+
+static void make_keys(const sorting *s) {
+    if (s->is_exact && s->id_count <= WORD_BITS) {
+        make_keys_by_byte(s);
+        return;
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        const mi_table *table = s->store->ordered.data[s->first + i];
+        uint64_t set = 0;
+        for (uint32_t k = 0; k < table->component_count; k++) {
+            set |= s->bits[table->components[k]];
+        }
+        s->items[i] = key_of(s, set, (uint64_t)__builtin_popcountll(set)) << s->number_bits | i;
+    }
+}
+
+static void sort_items(sorting *s) {
+    for (uint32_t shift = s->number_bits; shift < s->number_bits + s->key_bits; shift += DIGIT_BITS) {
         uint32_t starts[DIGIT_COUNT] = {0};
-        for (uint32_t i = 0; i < count; i++) {
-            starts[entries[i].key >> shift & (DIGIT_COUNT - 1)]++;
+        for (uint32_t i = 0; i < s->count; i++) {
+            starts[s->items[i] >> shift & (DIGIT_COUNT - 1)]++;
         }
         uint32_t start = 0;
         for (uint32_t digit = 0; digit < DIGIT_COUNT; digit++) {
@@ -107,40 +151,66 @@ static entry *sort_by_key(entry *entries, entry *spare, uint32_t count, uint32_t
             starts[digit] = start;
             start += size;
         }
-        for (uint32_t i = 0; i < count; i++) {
-            spare[starts[entries[i].key >> shift & (DIGIT_COUNT - 1)]++] = entries[i];
+        for (uint32_t i = 0; i < s->count; i++) {
+            s->spare[starts[s->items[i] >> shift & (DIGIT_COUNT - 1)]++] = s->items[i];
         }
-        entry *sorted = spare;
-        spare = entries;
-        entries = sorted;
-    }
-    return entries;
-}
-
-// Puts tables whose keys are equal in order. `ids` has room for two times as many as there are tables to sort.
-static void settle_by_names(const mi_store *store, entry *entries, uint32_t count, uint32_t *ids) {
-    for (uint32_t i = 0; i < count; i++) {
-        ids[i] = entries[i].table->id;
-    }
-    mi_sort(ids, ids + count, count, compare_numbers, store);
-    for (uint32_t i = 0; i < count; i++) {
-        entries[i].table = store->tables.data[ids[i]];
-        entries[i].word = entries[i].table->bits[0];
+        uint64_t *sorted = s->spare;
+        s->spare = s->items;
+        s->items = sorted;
     }
 }
 
-// Merges entries in order into the tables in front of `first`, which are in order, from the back.
-static void merge(mi_store *store, uint32_t first, const entry *entries, uint32_t count) {
+static uint32_t number_of(const sorting *s, uint32_t i) {
+    return (uint32_t)(s->items[i] & ((UINT64_C(1) << s->number_bits) - 1));
+}
+
+// Puts the tables behind `first` in the order of the items.
+static void arrange(sorting *s) {
+    mi_table **tables = s->store->ordered.data + s->first;
+    uint64_t *words = s->store->ordered_words.data + s->first;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->spare[i] = (uint64_t)(uintptr_t)tables[number_of(s, i)];
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        tables[i] = (mi_table *)(uintptr_t)s->spare[i];
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->spare[i] = words[number_of(s, i)];
+    }
+    memcpy(words, s->spare, s->count * sizeof(uint64_t));
+}
+
+// Puts tables in order whose keys are equal.
+static void settle_by_names(const sorting *s) {
+    mi_store *store = s->store;
+    uint32_t *ids = (uint32_t *)(void *)s->items; // the order has been made use of
+    for (uint32_t i = 0; i < s->count; i++) {
+        ids[i] = store->ordered.data[s->first + i]->id;
+    }
+    mi_sort(ids, ids + s->count, s->count, compare_numbers, store);
+    for (uint32_t i = 0; i < s->count; i++) {
+        store->ordered.data[s->first + i] = store->tables.data[ids[i]];
+        store->ordered_words.data[s->first + i] = store->tables.data[ids[i]]->bits[0];
+    }
+}
+
+// Merges tables in order into those in front of `first`, which are in order, from the back.
+static void merge(const sorting *s) {
+    mi_store *store = s->store;
     mi_table **tables = store->ordered.data;
     uint64_t *words = store->ordered_words.data;
-    uint32_t end = first; // those from here on stand where they belong
-    for (uint32_t left = count; left > 0; left--) {
-        const entry *next = &entries[left - 1];
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->items[i] = (uint64_t)(uintptr_t)tables[s->first + i];
+        s->spare[i] = words[s->first + i];
+    }
+    uint32_t end = s->first; // those from here on stand where they belong
+    for (uint32_t left = s->count; left > 0; left--) {
+        mi_table *next = (mi_table *)(uintptr_t)s->items[left - 1];
         uint32_t low = 0;
         uint32_t high = end;
         while (low < high) {
             const uint32_t middle = low + (high - low) / 2;
-            if (mi_table_compare(store, tables[middle], next->table) < 0) {
+            if (mi_table_compare(store, tables[middle], next) < 0) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -148,8 +218,8 @@ static void merge(mi_store *store, uint32_t first, const entry *entries, uint32_
         }
         memmove(tables + low + left, tables + low, (end - low) * sizeof(*tables));
         memmove(words + low + left, words + low, (end - low) * sizeof(*words));
-        tables[low + left - 1] = next->table;
-        words[low + left - 1] = next->word;
+        tables[low + left - 1] = next;
+        words[low + left - 1] = s->spare[left - 1];
         end = low;
     }
 }
@@ -161,35 +231,30 @@ bool mi_store_order(mi_store *store) {
         return true;
     }
     // Many are sorted together with the rest, few are merged in.
-    const uint32_t first = new_count > store->sorted_count / MERGED_PART ? 0 : store->sorted_count;
-    const uint32_t sort_count = count - first;
-    numbering numbers = {.id_count = store->component_bound};
-    const size_t id_room = (size_t)2 * (sort_count > numbers.id_count ? sort_count : numbers.id_count);
-    const size_t entries_at = numbers.id_count * sizeof(uint64_t);
-    const size_t ids_at = entries_at + (size_t)2 * sort_count * sizeof(entry);
-    const size_t byte_size = ids_at + id_room * sizeof(uint32_t);
-    uint8_t *memory = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, byte_size, _Alignof(entry));
+    sorting s = {.store = store, .id_count = store->component_bound};
+    s.first = new_count > store->sorted_count / MERGED_PART ? 0 : store->sorted_count;
+    s.count = count - s.first;
+    const size_t byte_size = ((size_t)2 * s.id_count + (size_t)2 * s.count) * sizeof(uint64_t);
+    uint64_t *memory = mi_heap_allocate(store->heap, MICA_MEMORY_TABLES, byte_size, _Alignof(uint64_t));
     if (memory == NULL) {
         store->failure = MICA_OUT_OF_MEMORY;
         return false;
     }
-    numbers.bits = (uint64_t *)(void *)memory;
-    memset(numbers.bits, 0, numbers.id_count * sizeof(uint64_t));
-    uint32_t *ids = (uint32_t *)(void *)(memory + ids_at);
-    number_components(store, first, &numbers, ids);
-    entry *entries = (entry *)(void *)(memory + entries_at);
-    for (uint32_t i = 0; i < sort_count; i++) {
-        const uint64_t word = store->ordered_words.data[first + i];
-        mi_table *table = store->ordered.data[first + i];
-        entries[i] = (entry){.key = key_of(&numbers, table, word), .word = word, .table = table};
+    s.bits = memory;
+    s.ids = (uint32_t *)(void *)(s.bits + s.id_count);
+    s.items = s.bits + (size_t)2 * s.id_count;
+    s.spare = s.items + s.count;
+    number_components(&s);
+    make_keys(&s);
+    sort_items(&s);
+    arrange(&s);
+    if (!s.is_exact) {
+        settle_by_names(&s);
     }
-    const uint32_t bit_count = numbers.named_count < KEY_BITS ? numbers.named_count : KEY_BITS;
-    entries = sort_by_key(entries, entries + sort_count, sort_count, bit_count);
-    if (numbers.named_count > KEY_BITS) {
-        settle_by_names(store, entries, sort_count, ids);
+    if (s.first > 0) {
+        merge(&s);
     }
-    merge(store, first, entries, sort_count);
-    mi_heap_release(store->heap, MICA_MEMORY_TABLES, memory, byte_size, _Alignof(entry));
+    mi_heap_release(store->heap, MICA_MEMORY_TABLES, memory, byte_size, _Alignof(uint64_t));
     store->sorted_count = count;
     return true;
 }
