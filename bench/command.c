@@ -23,6 +23,7 @@ typedef struct command_options {
     bool help;
     bool list;
     bool quick;
+    bool is_main;
     bool about;
     bool countable;
     bool once;
@@ -35,9 +36,10 @@ typedef struct command_options {
 
 static void print_usage(FILE *out, const char *name) {
     fprintf(out,
-            "usage: %s [--list] [--quick] [--sizes N,...] [--json FILE] [ROW...]\n"
+            "usage: %s [--list] [--quick] [--main] [--sizes N,...] [--json FILE] [ROW...]\n"
             "Measures Mica beside hand-written C that does the same work.\n"
             "  ROW          a row's name, or a prefix ending in '/'; all rows but curve/ when none is given\n"
+            "  --main       only the variant of each row that the row is about\n"
             "  --list       name the rows and measure nothing\n"
             "  --quick      fewer samples\n"
             "  --sizes N,.. measure each variant at these sizes instead of its own\n"
@@ -57,7 +59,7 @@ static bool row_is_selected(const command_options *options, const bench_row *row
     for (int32_t i = 0; i < options->pattern_count && !selected; i++) {
         selected = bench_pattern_selects(options->patterns[i], row->name);
     }
-    return selected;
+    return selected && (!options->is_main || strcmp(row->variant, "main") == 0);
 }
 
 // Calls `visit` for a row at each size that is asked for, once a variant; at its own if none is.
@@ -123,8 +125,9 @@ static bool flag_parse(const char *word, command_options *options) {
         const char *word;
         bool *flag;
     } flags[] = {
-        {"--help", &options->help},   {"--list", &options->list},           {"--quick", &options->quick},
-        {"--about", &options->about}, {"--countable", &options->countable}, {"--once", &options->once},
+        {"--help", &options->help},   {"--main", &options->is_main}, {"--list", &options->list},
+        {"--quick", &options->quick}, {"--about", &options->about},  {"--countable", &options->countable},
+        {"--once", &options->once},
     };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strcmp(word, flags[i].word) == 0) {
@@ -182,7 +185,8 @@ static void visit_nothing(void *context, const bench_row *row) {
 // Each pattern must select something: a misspelt name would otherwise pass for a row without regressions.
 static bool patterns_all_select(const bench_command *command, const char *name, const command_options *selected) {
     for (int32_t i = 0; i < selected->pattern_count; i++) {
-        const command_options one = {.patterns = &selected->patterns[i], .pattern_count = 1};
+        const command_options one = {
+            .is_main = selected->is_main, .patterns = &selected->patterns[i], .pattern_count = 1};
         if (rows_visit(command, &one, visit_nothing, NULL) == 0) {
             fprintf(command->err, "%s: no row is selected by '%s'; --list names them\n", name, selected->patterns[i]);
             return false;

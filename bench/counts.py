@@ -16,12 +16,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-CACHES = {"I1": "32768,8,64", "D1": "32768,8,64", "LL": "262144,8,64"}
+CACHES = {"I1": "32768,8,64", "D1": "32768,8,64", "LL": "131072,8,64"}
 # What the C library chooses by the processor it finds is chosen here, so that copies are the same instructions everywhere.
 TUNABLES = ":".join([
     "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-AVX_Fast_Unaligned_Load,-Prefer_ERMS",
     "glibc.cpu.x86_data_cache_size=32768",
-    "glibc.cpu.x86_shared_cache_size=262144",
+    "glibc.cpu.x86_shared_cache_size=131072",
     "glibc.cpu.x86_non_temporal_threshold=4194304",
 ])
 # A figure may be so much larger: a part of it, and besides so many an operation, below which a part says nothing.

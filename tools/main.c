@@ -37,7 +37,7 @@ static const command commands[] = {
     {"run", command_run, "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--out FILE.json] [--diagnose] [--stats]"},
     {"dump", command_dump, "dump FILE [--world | --memory] [--plugin LIB]..."},
 #if MICA_WITH_BENCH
-    {"bench", command_bench, "bench [--list] [--quick] [--sizes N,...] [--json FILE] [ROW...]"},
+    {"bench", command_bench, "bench [--list] [--quick] [--main] [--sizes N,...] [--json FILE] [ROW...]"},
 #endif
     {"--help", print_help, "--help"},
     {"-h", print_help, NULL},

@@ -193,6 +193,14 @@ static void rows_apart_are_selected_by_name_alone(void **context) {
     assert_non_null(strstr(RUN("--list", "curve/").out, "curve/get"));
 }
 
+static void main_leaves_other_variants_out(void **context) {
+    (void)context;
+    const outcome result = RUN("--main", "--list");
+    assert_non_null(strstr(result.out, "walk/2 "));
+    assert_null(strstr(result.out, "clear"));
+    assert_int_equal(RUN("--main", "--list", "clear").exit_code, 2);
+}
+
 static void sizes_take_the_place_of_the_rows_own_once_a_variant(void **context) {
     (void)context;
     const outcome result = RUN("--sizes", "200,4000", "--list", "get");
@@ -388,6 +396,7 @@ int main(void) {
         cmocka_unit_test(a_row_is_printed_with_its_figures_aligned_under_the_headings),
         cmocka_unit_test(above_the_table_stands_what_was_measured_with),
         cmocka_unit_test(rows_apart_are_selected_by_name_alone),
+        cmocka_unit_test(main_leaves_other_variants_out),
         cmocka_unit_test(sizes_take_the_place_of_the_rows_own_once_a_variant),
         cmocka_unit_test(sizes_that_are_none_are_wrong_usage),
         cmocka_unit_test(countable_lists_each_variant_once_at_the_size_that_it_is_counted_at),

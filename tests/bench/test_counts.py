@@ -80,7 +80,7 @@ class Counts(unittest.TestCase):
 
     def test_the_build_is_named(self):
         text = self.write(rows())
-        for line in ("- compiler: GNU 12", "- library: -O3", "- benchmarks: -O3", "- handles: 64 bits", "LL 262144,8,64"):
+        for line in ("- compiler: GNU 12", "- library: -O3", "- benchmarks: -O3", "- handles: 64 bits", "LL 131072,8,64"):
             self.assertIn(line, text)
         self.assertNotIn("machine", text.split("\n- ", 1)[1])
 
