@@ -69,6 +69,11 @@ SOURCE_ENDS = """\
 #pragma GCC visibility pop
 #endif
 """
+# An include that hangs on a condition and so stands between what is not for others.
+OTHERS = """\
+#pragma GCC visibility push(default)
+{}#pragma GCC visibility pop
+"""
 SOURCE_USE = """\
 // Compile it as C17 with mica.h beside it. What can be defined: what mica.h names; MI_DEBUG=1 checks invariants;
 // MI_DEFAULT_STORAGE=1 puts components in pools that ask for no storage, 2 about half of them; MI_MOVE_ALWAYS=1 moves all
@@ -271,7 +276,7 @@ class Output:
                 if depth == 0:
                     self.system.add(include["system"])
                 else:
-                    lines.append(line)
+                    lines.append(line if file.path.is_relative_to(PUBLIC) else OTHERS.format(line))
             elif feature:
                 self.features.add(feature["name"])
             elif not include and not ONCE.match(line):

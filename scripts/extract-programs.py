@@ -10,6 +10,8 @@ Marks of fenced blocks:
     ```json scene      a scene for the plugin above it, which is run over it for a second of 32 ticks ...
     ```json output     ... and the scene that comes out
 
+Blocks with other marks are not for here: "c two files" is compiled by tests/package/test_two_files.sh.
+
 A comment that opens with `<!-- c` holds declarations that are compiled and not shown. Declarations and statements of one
 page are fragments: they become one file, in the order of the page, in which <mica/mica.h> and <stdio.h> are included.
 
