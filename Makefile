@@ -59,6 +59,9 @@ curves: release ## measure and draw docs/images/table_or_pool.svg and sizes.svg,
 	@build/release/mica bench --quick --main --sizes $(SIZES) --json build/sizes.json $(SIZED)
 	@bench/curves.py sizes build/sizes.json docs/images/sizes.svg
 
+dist: ## the core in two files, dist/mica.h and dist/mica.c
+	@python3 scripts/amalgamate.py dist
+
 lint: ## clang-tidy, cppcheck, the format, the order of the folders, headers on their own
 	@scripts/bootstrap.sh build test lint
 	@scripts/lint.sh all
