@@ -227,7 +227,7 @@ static bool make_plan(mica_world *world, mi_table *table, const mica_value *valu
     *plan = (struct mica_spawn_plan){.table = (struct mica_head_table *)(void *)table,
                                      .tables_dropped = world->store.tables_dropped,
                                      .count = (uint32_t)count};
-    mica_value sized[MICA_SPAWN_VALUE_MAX] = {{NULL}};
+    mica_value sized[MICA_SPAWN_VALUE_MAX] = {{.type = NULL}};
     for (int32_t i = 0; i < count; i++) {
         plan->words[i] = value_word(world, &values[i]);
         plan->sizes[i] = mi_schema_type(world->schema, (mica_component)plan->words[i])->info.size;
@@ -398,7 +398,7 @@ mica_spawner mica_spawner_make(mica_world *world, mica_type *const *types, int32
         mi_fail_plain(world == NULL ? NULL : &world->log, MICA_INVALID, call, "needs a world and one to eight types");
         return spawner;
     }
-    mica_value values[MICA_SPAWN_VALUE_MAX] = {{NULL}};
+    mica_value values[MICA_SPAWN_VALUE_MAX] = {{.type = NULL}};
     for (int32_t i = 0; i < count; i++) {
         values[i] = (mica_value){.type = types[i]};
         spawner.types[i] = types[i];
