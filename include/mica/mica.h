@@ -12,6 +12,7 @@
 #include <mica/hierarchy.h>
 #include <mica/inbox.h>
 #include <mica/index.h>
+#include <mica/lane.h>
 #include <mica/memory.h>
 #include <mica/name.h>
 #include <mica/observer.h>

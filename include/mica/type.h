@@ -73,7 +73,7 @@ typedef enum mica_layout {
                          ///< type is stable or says a page size
     MICA_PACKED,         ///< pools: one array, which moves when it grows
     MICA_PAGED,          ///< pools: pages of `page_size` values, which never move
-    MICA_LANES           ///< tables: an array a field; not supported yet
+    MICA_LANES           ///< tables: an array a field (lane.h)
 } mica_layout;
 
 /// Largest value in bytes, and largest alignment, of a type whose layout is `MICA_LANES`.

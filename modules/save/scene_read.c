@@ -391,6 +391,25 @@ static mica_result read_entity(scene_reader *reader, json_t *entity) {
     return MICA_OK;
 }
 
+// Writes an entity into a field of a value that is there; false, with the error set: it could not be reached.
+static bool put_entity(const scene_reader *reader, const pending_field *pending, mica_entity target) {
+    const mica_entity owner = reader->entities[pending->position];
+    const mica_component_info *info = mica_schema_info(reader->schema, pending->component);
+    if (info->layout == MICA_LANES) {
+        _Alignas(MICA_LANES_ALIGN_MAX) uint8_t value[MICA_LANES_SIZE_MAX];
+        if (!mica_entity_load(reader->world, owner, pending->component, value)) {
+            return false;
+        }
+        memcpy(value + pending->field.offset, &target, sizeof(target));
+        return mica_entity_store(reader->world, owner, pending->component, value) == MICA_OK;
+    }
+    uint8_t *value = mica_entity_get_write(reader->world, owner, pending->component);
+    if (value != NULL) {
+        memcpy(value + pending->field.offset, &target, sizeof(target));
+    }
+    return value != NULL;
+}
+
 // Entity fields that are no links.
 static mica_result fill_in(scene_reader *reader) {
     for (size_t i = 0; i < reader->pending_count; i++) {
@@ -399,12 +418,10 @@ static mica_result fill_in(scene_reader *reader) {
         if (target < 0) {
             return refuse_id(reader, pending->position, pending->component, pending->field.id);
         }
-        uint8_t *value = mica_entity_get_write(reader->world, reader->entities[pending->position], pending->component);
-        if (value == NULL) {
+        if (!put_entity(reader, pending, reader->entities[target])) {
             return mi_save_refuse(reader->report, mica_last_result(), "/entities/%d: %s", pending->position,
                                   mica_last_error());
         }
-        memcpy(value + pending->field.offset, &reader->entities[target], sizeof(mica_entity));
     }
     return MICA_OK;
 }

@@ -213,11 +213,25 @@ static mica_result list_components(mica_scene_writer *writer, mica_entity entity
     return sort_components(writer, all, count);
 }
 
+// Room for a value that lies in lanes and has no address of its own.
+typedef struct lanes_value {
+    _Alignas(MICA_LANES_ALIGN_MAX) uint8_t bytes[MICA_LANES_SIZE_MAX];
+} lanes_value;
+
+static const void *find_value(const mica_world *world, mica_entity entity, const mica_component_info *info,
+                              lanes_value *aside) {
+    if (info->layout != MICA_LANES) {
+        return mica_entity_get(world, entity, info->id);
+    }
+    return mica_entity_load(world, entity, info->id, aside->bytes) ? aside->bytes : NULL;
+}
+
 static bool write_component(mica_scene_writer *writer, mica_entity entity, mica_component id,
                             mica_text_function function, void *user) {
     const mica_component_info *info = mica_schema_info(writer->schema, id);
     const mi_value_writer values = {.schema = writer->schema, .entity_id = entity_id, .user = writer};
-    const void *value = info->size == 0 ? NULL : mica_entity_get(writer->world, entity, id);
+    lanes_value aside;
+    const void *value = info->size == 0 ? NULL : find_value(writer->world, entity, info, &aside);
     const size_t precision = writer->state[id] == TYPE_WRITTEN_DOUBLE ? 17 : 9;
     return print_json(writer, json_string(info->name), 0, function, user) && print_text(writer, ": ", function, user) &&
            print_json(writer, mi_value_to_json(&values, id, value), JSON_REAL_PRECISION(precision), function, user);

@@ -21,6 +21,11 @@ static void move_rows(mi_store *store, mi_table *from, mi_table *to, uint32_t lo
             mi_column_mark(target, store->version);
             continue;
         }
+        if (mi_type_in_lanes(column->type)) {
+            mi_store_move_lanes(&(mi_row_place){to, to_base, (uint32_t)to_row},
+                                &(mi_row_place){from, from_base, (uint32_t)from_row}, column->component, count);
+            continue;
+        }
         uint8_t *source = mi_table_column(from, from_base, column->component);
         if (count == 1) {
             mi_store_move_value(store, column->type, target, (uint32_t)to_row, source, (uint32_t)from_row);

@@ -198,7 +198,7 @@ void mi_lanes_write(const mi_type *type, uint32_t shift, uint8_t *column, uint32
     }
 }
 
-void mi_lanes_copy(const mi_type *type, mi_lanes_rows to, mi_lanes_rows from, uint32_t count) {
+void mi_lanes_copy_rows(const mi_type *type, mi_lanes_rows to, mi_lanes_rows from, uint32_t count) {
     for (uint32_t i = 0; i < type->lanes.count; i++) {
         const size_t size = type->lanes.data[i].size;
         memcpy(to.column + mi_lane_start(type, i, to.shift) + to.row * size,

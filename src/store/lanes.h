@@ -52,7 +52,7 @@ typedef struct mi_lanes_rows {
 } mi_lanes_rows;
 
 // Copies the values of `count` rows, which overlap nowhere.
-void mi_lanes_copy(const mi_type *type, mi_lanes_rows to, mi_lanes_rows from, uint32_t count);
+void mi_lanes_copy_rows(const mi_type *type, mi_lanes_rows to, mi_lanes_rows from, uint32_t count);
 
 // Where byte `offset` of a column for 1 << from_shift rows stands in one for 1 << to_shift.
 size_t mi_lanes_moved_offset(const mi_type *type, uint32_t to_shift, uint32_t from_shift, size_t offset);

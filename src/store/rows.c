@@ -6,7 +6,6 @@
 // changes. Opened rows lie behind `row_count` and count for nothing until they are published.
 #include "base/error.h"
 #include "store/chunks.h"
-#include "store/lanes.h"
 #include "store/visibility.h"
 
 #include <string.h>
@@ -159,8 +158,8 @@ static void move_chunk(mi_store *store, const mi_table *table, uint32_t from_shi
         const size_t offset = mi_column_offset(end, column->type);
         *mi_column_head_of(to + column->offset) = *mi_column_head_of(from + offset);
         if (rows > 0 && mi_type_in_lanes(column->type)) {
-            mi_lanes_copy(column->type, (mi_lanes_rows){.column = to + column->offset, .shift = table->shift},
-                          (mi_lanes_rows){.column = from + offset, .shift = from_shift}, rows);
+            mi_lanes_copy_rows(column->type, (mi_lanes_rows){.column = to + column->offset, .shift = table->shift},
+                               (mi_lanes_rows){.column = from + offset, .shift = from_shift}, rows);
         } else if (rows > 0) {
             mi_value_move(column->type, &store->values, to + column->offset, from + offset, rows);
         }
@@ -253,8 +252,8 @@ void mi_store_move_lanes(const mi_row_place *to, const mi_row_place *from, mica_
     const mi_column *from_column = mi_table_find_column(from->table, component);
     uint8_t *target = to->base + to_column->offset;
     uint8_t *source = from->base + from_column->offset;
-    mi_lanes_copy(to_column->type, (mi_lanes_rows){target, to->table->shift, to->row},
-                  (mi_lanes_rows){source, from->table->shift, from->row}, count);
+    mi_lanes_copy_rows(to_column->type, (mi_lanes_rows){target, to->table->shift, to->row},
+                       (mi_lanes_rows){source, from->table->shift, from->row}, count);
     mi_column_mark_since(target, mi_column_head_of(source)->version);
 }
 
@@ -271,6 +270,18 @@ void mi_store_write_lanes(const mi_store *store, const mi_table *table, uint32_t
     uint8_t *start = mi_store_base(store, location) + column->offset;
     mi_lanes_write(column->type, table->shift, start, mi_row_of(location), value, 1);
     mi_column_mark(start, store->version);
+}
+
+void *mi_store_look(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
+                    mi_lanes_value *aside) {
+    if (MICA_LIKELY(table->offset_of[component] != MI_OFFSET_TAG)) {
+        return mi_store_value(store, table, location, component, table->last_byte_of[component] + 1u);
+    }
+    if (!table->has_lanes || mi_table_find_column(table, component) == NULL) {
+        return NULL;
+    }
+    mi_store_read_lanes(store, table, location, component, aside->bytes);
+    return aside->bytes;
 }
 
 // Moves the values of a row of a table with a move hook or lanes.

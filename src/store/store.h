@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "store/lanes.h"
 #include "store/marks.h"
 #include "store/masks.h"
 #include "store/pool.h"
@@ -132,6 +133,10 @@ void mi_store_read_lanes(const mi_store *store, const mi_table *table, uint32_t 
                          void *value);
 void mi_store_write_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
                           const void *value);
+// Where the value of a component that the row at `location` has can be looked at: where it is, or `aside`, which it is
+// copied to out of lanes; NULL: a tag.
+void *mi_store_look(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
+                    mi_lanes_value *aside);
 // Closes the hole at `location`, whose values are raw memory by now. The handle of the row that goes is still there, or
 // null if the row has been moved elsewhere.
 void mi_store_close_hole(mi_store *store, mi_table *table, uint32_t location);

@@ -158,11 +158,11 @@ static inline uint8_t *mi_table_column(const mi_table *table, uint8_t *base, mic
     return base + (size_t)table->offset_of[component] * MI_COLUMN_ALIGN;
 }
 
-// The head of the column of a component that the table has with data, whole or in lanes, in the chunk at `base`.
-static inline mi_column_head *mi_table_head(const mi_table *table, uint8_t *base, mica_component component) {
-    return mi_column_head_of(MICA_LIKELY(table->offset_of[component] != MI_OFFSET_TAG)
-                                 ? mi_table_column(table, base, component)
-                                 : base + mi_table_find_column(table, component)->offset);
+// The same of one that may lie in lanes as well: for its head.
+static inline uint8_t *mi_table_any_column(const mi_table *table, uint8_t *base, mica_component component) {
+    return MICA_LIKELY(table->offset_of[component] != MI_OFFSET_TAG)
+               ? mi_table_column(table, base, component)
+               : base + mi_table_find_column(table, component)->offset;
 }
 
 // Rows in chunk number `chunk_index`.

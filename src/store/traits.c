@@ -23,8 +23,9 @@ static mica_storage default_storage(const mica_type *type) {
 void mi_traits_resolve(mica_type *type) {
     mica_traits *traits = &type->traits;
     if (traits->storage == MICA_STORAGE_DEFAULT) {
-        // Rows of relations are the library's to arrange.
-        traits->storage = traits->hooks.attach != NULL ? MICA_TABLE : default_storage(type);
+        // Rows of relations are the library's to arrange, and lanes are of tables.
+        const bool needs_table = traits->hooks.attach != NULL || traits->layout == MICA_LANES;
+        traits->storage = needs_table ? MICA_TABLE : default_storage(type);
     }
     if (traits->storage != MICA_POOL || type->kind == MICA_KIND_TAG) {
         return;
@@ -94,6 +95,18 @@ static bool check_lanes(const mica_type *type, mi_refusal *refusal) {
         return refuse(type, refusal, MICA_BAD_TYPE,
                       "\"{}\" is an enumeration: the layout MICA_LANES is for structs, an array a field");
     }
+    if (type->traits.indexes[0].field != NULL) {
+        return refuse(type, refusal, MICA_BAD_TYPE,
+                      "\"{}\" asks for an index, which looks at whole values: the layout MICA_LANES splits them");
+    }
+    if (type->size > MICA_LANES_SIZE_MAX || type->align > MICA_LANES_ALIGN_MAX) {
+        return mi_refuse(
+            refusal, MICA_BAD_TYPE,
+            "\"{}\" has {} bytes aligned to {}: in the layout MICA_LANES a value has at most {}, aligned to "
+            "{}",
+            MI_TEXT(type->name), MI_UINT(type->size), MI_UINT(type->align), MI_UINT(MICA_LANES_SIZE_MAX),
+            MI_UINT(MICA_LANES_ALIGN_MAX));
+    }
     return true;
 }
 
@@ -107,9 +120,6 @@ static bool check_in_table(const mica_type *type, mi_refusal *refusal) {
     if (trait != NULL) {
         return mi_refuse(refusal, MICA_BAD_TYPE, "\"{}\" lives in tables: the trait {} is for pools",
                          MI_TEXT(type->name), MI_TEXT(trait));
-    }
-    if (traits->layout == MICA_LANES) {
-        return refuse(type, refusal, MICA_UNSUPPORTED, "\"{}\" asks for the layout MICA_LANES: not supported yet");
     }
     return true;
 }

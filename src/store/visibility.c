@@ -232,7 +232,8 @@ void mi_store_trim_visibility(mi_store *store) {
 // Validation
 
 static bool is_alive(const mi_store *store, uint32_t index) {
-    return index != 0 && index < mi_slots_end(&store->slots) && (mi_slots_location(&store->slots, index) & MI_SLOT_FREE) == 0;
+    return index != 0 && index < mi_slots_end(&store->slots) &&
+           (mi_slots_location(&store->slots, index) & MI_SLOT_FREE) == 0;
 }
 
 static const char *validate_marks(const mi_store *store, const mi_marks *marks) {

@@ -58,15 +58,22 @@ static bool is_made_first(const row_fill *fill, value_source source, const mi_ty
            (source == SOURCE_COPY && (type->info.hooks.copy != NULL || !fill->from->moves_bytes));
 }
 
-static bool make_value(mica_world *world, value_source source, const mi_type *type, void *to, const mi_change *change) {
-    if (source == SOURCE_CONSTRUCT) {
-        return mi_value_construct(type, &world->store.values, to, 1);
-    }
-    return mi_value_copy(type, &world->store.values, to, mi_store_follow(&world->store, change->value), 1);
-}
-
 static uint8_t *column_value(uint8_t *base, const mi_column *column, uint32_t row) {
     return base + column->offset + (size_t)row * column->size;
+}
+
+static bool make_value(const row_fill *fill, value_source source, const mi_column *column, uint8_t *base, uint32_t row,
+                       const mi_change *change) {
+    const mi_store *store = &fill->world->store;
+    const mi_type *type = column->type;
+    const void *value = source == SOURCE_CONSTRUCT ? NULL : mi_store_follow(store, change->value);
+    if (MICA_UNLIKELY(mi_type_in_lanes(type))) {
+        mi_lanes_write(type, fill->to->shift, base + column->offset, row, value, 1);
+        return true;
+    }
+    void *to = column_value(base, column, row);
+    return value == NULL ? mi_value_construct(type, &store->values, to, 1)
+                         : mi_value_copy(type, &store->values, to, value, 1);
 }
 
 // Destructs the values that were made first in columns below `end`.
@@ -86,8 +93,7 @@ static bool fill_first(row_fill fill, uint8_t *base, uint32_t row) {
         const mi_column *column = &fill.to->columns[i];
         const mi_change *change = fill_change(&fill, column->type->info.id);
         const value_source source = source_of(&fill, column->type, change);
-        if (is_made_first(&fill, source, column->type) &&
-            !make_value(fill.world, source, column->type, column_value(base, column, row), change)) {
+        if (is_made_first(&fill, source, column->type) && !make_value(&fill, source, column, base, row, change)) {
             undo_first(fill, base, row, i);
             return false;
         }
@@ -104,17 +110,21 @@ static void fill_rest(row_fill fill, uint8_t *base, uint32_t row, uint8_t *old_b
         const mi_change *change = fill_change(&fill, component);
         const value_source source = source_of(&fill, column->type, change);
         uint8_t *start = base + column->offset;
+        if (source == SOURCE_OLD && mi_type_in_lanes(column->type)) {
+            mi_store_move_lanes(&(mi_row_place){fill.to, base, row}, &(mi_row_place){fill.from, old_base, old_row},
+                                component, 1);
+            continue;
+        }
         if (source == SOURCE_OLD) {
             mi_store_move_value(store, column->type, start, row, mi_table_column(fill.from, old_base, component),
                                 old_row);
             continue;
         }
-        uint8_t *to = start + (size_t)row * column->size;
-        if (source == SOURCE_MOVE) {
-            mi_value_move(column->type, &store->values, to, (void *)(uintptr_t)mi_store_follow(store, change->value),
-                          1);
+        if (source == SOURCE_MOVE && !mi_type_in_lanes(column->type)) {
+            mi_value_move(column->type, &store->values, start + (size_t)row * column->size,
+                          (void *)(uintptr_t)mi_store_follow(store, change->value), 1);
         } else if (!is_made_first(&fill, source, column->type)) {
-            make_value(fill.world, source, column->type, to, change);
+            make_value(&fill, source, column, base, row, change);
         }
         mi_column_mark(start, store->version);
     }
@@ -248,6 +258,10 @@ static mica_result change_in_place(mica_world *world, uint32_t location, const m
     uint8_t *base = location == 0 ? NULL : mi_store_base(&world->store, location);
     for (uint32_t i = 0; i < count; i++) {
         const mi_type *type = mi_schema_type(world->schema, changes[i].component);
+        if (MICA_UNLIKELY(mi_type_in_lanes(type))) {
+            mi_store_write_lanes(&world->store, table, location, changes[i].component, changes[i].value);
+            continue;
+        }
         uint8_t *column = mi_table_column(table, base, changes[i].component);
         void *place = column + (size_t)mi_row_of(location) * type->info.size;
         if (!mi_world_replace_value(world, type, place, changes[i].value, changes[i].move)) {

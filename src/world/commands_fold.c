@@ -282,10 +282,6 @@ static void forget_pending(mica_commands *commands, bool is_moved) {
 
 // Bringing it about
 
-static bool has_data(const mi_table *table, mica_component component) {
-    return mi_table_has(table, component) && table->offset_of[component] != MI_OFFSET_TAG;
-}
-
 static const void *value_of(const mi_pending *pending) {
     return pending->value == NULL ? NULL : *pending->value;
 }
@@ -342,7 +338,7 @@ static bool list_changes(mica_commands *commands, const mi_table *to) {
         return true;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (has_data(to, fold->pending.data[i].component)) {
+        if (mi_table_has_data(to, fold->pending.data[i].component)) {
             insert_change(fold, &fold->pending.data[i]);
         }
     }

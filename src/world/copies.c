@@ -119,7 +119,7 @@ static void mark_place(const mi_walk *walk, const mi_query_column *column, uint3
         return;
     }
     const mi_table *table = mi_store_table_at(store, place);
-    mi_column_mark(mi_table_column(table, mi_store_base(store, place), column->type->info.id), store->version);
+    mi_column_mark(mi_table_any_column(table, mi_store_base(store, place), column->type->info.id), store->version);
 }
 
 // Stamps what a column's values stand in.

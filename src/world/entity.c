@@ -250,8 +250,21 @@ MI_APART static mica_result add_element(mica_world *world, mi_pool *pool, mica_e
                : add_with_elements(world, pool->type, entity, value, call);
 }
 
+// The same for one that lies in lanes: it is told of by a copy.
+MI_APART static mica_result tell_new_lanes(mica_world *world, mica_entity entity, const mi_type *type, bool is_given) {
+    mi_lanes_copy copy;
+    if (mi_world_open_copy(world, entity, type->info.id, &copy)) {
+        mi_tell_put(world, entity, type->info.id, copy.value.bytes, is_given);
+        mi_world_close_copy(world, &copy);
+    }
+    return MICA_OK;
+}
+
 // Tells of a component that was added, and nothing along with it, by which the entity has come to its row.
 static mica_result tell_new_row(mica_world *world, mica_entity entity, const mi_type *type, bool is_given) {
+    if (MICA_UNLIKELY(mi_type_in_lanes(type))) {
+        return tell_new_lanes(world, entity, type, is_given);
+    }
     const mi_store *store = &world->store;
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     const void *value = type->info.size == 0 ? NULL
@@ -406,6 +419,22 @@ static mica_result set_element(mica_world *world, const verb_target *target, con
     return pool == NULL ? mica_last_result() : add_slowly(world, pool, target->entity, value, call);
 }
 
+// Replaces a value in lanes that is there.
+MI_APART static mica_result set_lanes(mica_world *world, const verb_target *target, const void *value,
+                                      const char *call) {
+    const mica_component component = target->type->info.id;
+    const mica_result result = mi_tell_check_depth(world, MICA_SET, component, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    mi_world_write_lanes(world, target->entity, target->location, component, value);
+    if (mi_world_hears_set(world, component)) {
+        mi_tell_set(world, target->entity, component);
+        mi_world_finish(world, call);
+    }
+    return MICA_OK;
+}
+
 mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_set";
     verb_target target = {0};
@@ -425,6 +454,10 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
     void *place = find_in_row(&world->store, target.location, component, &version);
     if (place != NULL && type->info.hooks.attach == NULL) {
         return set_in_place(world, &target, value, place, version, call);
+    }
+    if (MICA_UNLIKELY(mi_type_in_lanes(type)) &&
+        mi_table_has(mi_store_table_at(&world->store, target.location), component)) {
+        return set_lanes(world, &target, value, call);
     }
     result = mi_world_check_structure(world, call);
     if (result == MICA_OK) {
@@ -576,6 +609,11 @@ MI_COLD static void *fail_get(const mica_world *world, mica_entity entity, mica_
     const mi_type *type = mi_world_type(world, component, call);
     if (type != NULL && type->info.size == 0) {
         mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
+    } else if (type != NULL && mi_type_in_lanes(type) &&
+               mi_table_has(mi_store_table_at(&world->store, location), component)) {
+        mi_fail(&world->log, MICA_UNSUPPORTED, call,
+                "{} lies in lanes, an array a field, and has no address: mica_entity_load copies its value",
+                MI_TEXT(type->info.name));
     }
     return NULL;
 }
@@ -650,7 +688,9 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
             return checked;
         }
     }
-    void *value = get_write(world, entity, component, call);
+    mi_lanes_copy copy;
+    const bool in_lanes = mi_type_in_lanes(type) && mi_world_open_copy(world, entity, component, &copy);
+    void *value = in_lanes ? copy.value.bytes : get_write(world, entity, component, call);
     if (value == NULL) {
         return mica_last_result();
     }
@@ -658,6 +698,11 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     world->front.callback = &callback; // the callback must not move the row that it is given
     change(value, user);
     world->front.callback = callback.outer;
+    if (in_lanes) {
+        mi_world_close_copy(world, &copy);
+        mi_world_write_lanes(world, entity, target.location, component, value);
+        mi_world_written(world, component, &entity, 1);
+    }
     mi_world_tell_set(world, entity, component);
     mi_world_apply_walk_commands(world, call);
     mi_world_finish(world, call);

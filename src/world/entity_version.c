@@ -7,7 +7,7 @@
 #include "world/world.h"
 
 static uint64_t column_version(const mi_table *table, uint8_t *base, mica_component component) {
-    return mi_column_head_of(mi_table_column(table, base, component))->version;
+    return mi_column_head_of(mi_table_any_column(table, base, component))->version;
 }
 
 static uint64_t page_version(const mi_pool *pool, uint32_t position) {

@@ -159,29 +159,47 @@ void mica_iter_end(mica_iter *iter) {
 
 // Columns
 
-MI_COLD static void *fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
+MI_COLD void *mi_iter_fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
     const mica_query *query = iter == NULL ? NULL : iter->query;
     if (query == NULL || !iter->open || is_abandoned(iter)) {
         mi_fail_plain(query == NULL ? NULL : &query->world->log, MICA_INVALID, call, "the walk is not open");
         return NULL;
     }
     const mi_type *type = mi_world_type(query->world, component, call);
-    if (type != NULL) {
+    const bool writes = (access & (MI_ACCESS_WRITE | MI_ACCESS_WRITE_LANES)) != 0;
+    const bool has_other = component < query->access_count &&
+                           (query->access[component] & (writes ? MI_ACCESS_WRITE | MI_ACCESS_WRITE_LANES
+                                                               : MI_ACCESS_READ | MI_ACCESS_READ_LANES)) != 0;
+    if (type == NULL) {
+        return NULL;
+    }
+    if (has_other) {
+        mi_fail(&query->world->log, MICA_UNSUPPORTED, call,
+                mi_type_in_lanes(type)
+                    ? "{} lies in lanes, an array a field: mica_lane and mica_lane_read hand those out"
+                    : "{} does not lie in lanes: mica_write_of and mica_read_of hand out its values",
+                MI_TEXT(type->info.name));
+    } else {
         mi_fail(&query->world->log, MICA_NO_ACCESS, call, "the query ({}) does not {} {}", MI_TEXT(query->text),
-                MI_TEXT(access == MI_ACCESS_WRITE ? "write" : "read"), MI_TEXT(type->info.name));
+                MI_TEXT(writes ? "write" : "read"), MI_TEXT(type->info.name));
     }
     return NULL;
+}
+
+bool mi_iter_has_access(const mica_iter *iter, mica_component component, uint32_t access) {
+    return iter != NULL && iter->open && !is_abandoned(iter) && component < iter->query->access_count &&
+           (iter->query->access[component] & access) != 0;
 }
 
 // The span's column if the query may use it so.
 static inline uint8_t *find_column(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
     const mica_query *query = iter == NULL || !iter->open ? NULL : iter->query;
     if (MICA_UNLIKELY(query == NULL || component >= query->access_count || (query->access[component] & access) == 0)) {
-        return fail_access(iter, component, access, call);
+        return mi_iter_fail_access(iter, component, access, call);
     }
     if (MICA_UNLIKELY(iter->walk != NULL)) {
         if (MICA_UNLIKELY(is_abandoned(iter))) {
-            return fail_access(iter, component, access, call);
+            return mi_iter_fail_access(iter, component, access, call);
         }
         return iter->walk->count == 0 ? NULL : iter->walk->columns[query->column_of[component]].data;
     }
@@ -204,11 +222,7 @@ MI_APART static void tell_column(const mica_iter *iter, mica_component component
     }
 }
 
-void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
-    uint8_t *column = find_column(iter, component, MI_ACCESS_WRITE, "mica_iter_write");
-    if (column == NULL) {
-        return NULL;
-    }
+static inline void wrote(const mica_iter *iter, mica_component component, uint8_t *column) {
     const mica_query *query = iter->query;
     if (MICA_UNLIKELY(iter->walk != NULL)) {
         mi_walk_write_column(iter->walk, query->column_of[component]);
@@ -218,17 +232,32 @@ void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
             tell_column(iter, component, column);
         }
     }
+}
+
+void mi_iter_wrote(const mica_iter *iter, mica_component component, uint8_t *column) {
+    wrote(iter, component, column);
+}
+
+void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
+    uint8_t *column = find_column(iter, component, MI_ACCESS_WRITE, "mica_iter_write");
+    if (column != NULL) {
+        wrote(iter, component, column);
+    }
     return column;
 }
 
 mica_result mica_iter_mark_id(const mica_iter *iter, mica_component component, int32_t row) {
     static const char call[] = "mica_iter_mark";
-    const mica_query *query = iter == NULL || !iter->open || is_abandoned(iter) ? NULL : iter->query;
-    if (query == NULL || component >= query->access_count || (query->access[component] & MI_ACCESS_WRITE) == 0) {
-        fail_access(iter, component, MI_ACCESS_WRITE, call);
+    const bool in_lanes = mi_iter_has_access(iter, component, MI_ACCESS_WRITE_LANES);
+    if (!in_lanes && !mi_iter_has_access(iter, component, MI_ACCESS_WRITE)) {
+        mi_iter_fail_access(iter, component, MI_ACCESS_WRITE, call);
         return mica_last_result();
     }
-    uint8_t *column = find_column(iter, component, MI_ACCESS_WRITE, call);
+    const mica_query *query = iter->query;
+    mi_lanes_rows rows = {.column = NULL};
+    uint8_t *column = !in_lanes                                    ? find_column(iter, component, MI_ACCESS_WRITE, call)
+                      : mi_iter_find_lanes(iter, component, &rows) ? rows.column
+                                                                   : NULL;
     if (row < 0 || row >= iter->count) {
         return mi_fail(&query->world->log, MICA_INVALID, call, "the span has {} rows, and no row {}",
                        MI_INT(iter->count), MI_INT(row));
@@ -246,27 +275,26 @@ mica_result mica_iter_mark_id(const mica_iter *iter, mica_component component, i
     return MICA_OK;
 }
 
-// The id of a descriptor; 0 with the error set if the walk is not open or the descriptor is refused.
-static inline mica_component component_of(const mica_iter *iter, mica_type *type, uint32_t access, const char *call) {
+mica_component mi_iter_component(const mica_iter *iter, mica_type *type, uint32_t access, const char *call) {
     if (MICA_UNLIKELY(iter == NULL || !iter->open)) {
-        fail_access(iter, 0, access, call);
+        mi_iter_fail_access(iter, 0, access, call);
         return 0;
     }
     return mica_world_component(iter->query->world, type);
 }
 
 const void *mica_iter_read(const mica_iter *iter, mica_type *type) {
-    const mica_component component = component_of(iter, type, MI_ACCESS_READ, "mica_iter_read");
+    const mica_component component = mi_iter_component(iter, type, MI_ACCESS_READ, "mica_iter_read");
     return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_read_id(iter, component);
 }
 
 void *mica_iter_write(const mica_iter *iter, mica_type *type) {
-    const mica_component component = component_of(iter, type, MI_ACCESS_WRITE, "mica_iter_write");
+    const mica_component component = mi_iter_component(iter, type, MI_ACCESS_WRITE, "mica_iter_write");
     return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_write_id(iter, component);
 }
 
 mica_result mica_iter_mark(const mica_iter *iter, mica_type *type, int32_t row) {
-    const mica_component component = component_of(iter, type, MI_ACCESS_WRITE, "mica_iter_mark");
+    const mica_component component = mi_iter_component(iter, type, MI_ACCESS_WRITE, "mica_iter_mark");
     return MICA_UNLIKELY(component == 0) ? mica_last_result() : mica_iter_mark_id(iter, component, row);
 }
 

@@ -453,6 +453,11 @@ static bool check_def(const mica_query *query, mica_component key, mica_compare_
     if (type == NULL) {
         return false;
     }
+    if (mi_type_in_lanes(type)) {
+        mi_fail(&world->log, MICA_UNSUPPORTED, call, "{} lies in lanes and has no values at addresses to be compared",
+                MI_TEXT(type->info.name));
+        return false;
+    }
     const uint8_t column = key < query->access_count ? query->column_of[key] : MI_COLUMN_NONE;
     if (column == MI_COLUMN_NONE || query->columns[column].is_optional) {
         mi_fail(&world->log, MICA_NO_ACCESS, call, "the query ({}) does not both require and read {}",

@@ -194,9 +194,12 @@ static void add_column(mica_query *query, uint32_t number, const mi_type *type, 
     if (!reads && !writes) {
         return;
     }
-    const bool is_ready = pool == NULL && mi_term_is_required(term) && !mi_type_in_lanes(type);
+    const bool in_lanes = mi_type_in_lanes(type);
+    const bool is_ready = pool == NULL && mi_term_is_required(term) && !in_lanes;
+    const uint32_t read_access = in_lanes ? MI_ACCESS_READ_LANES : MI_ACCESS_READ;
+    const uint32_t write_access = in_lanes ? MI_ACCESS_WRITE_LANES : MI_ACCESS_WRITE;
     query->access[term->component] =
-        (uint8_t)(MI_ACCESS_READ | (writes ? MI_ACCESS_WRITE : 0) | (term->is_marked ? MI_ACCESS_MARKED : 0) |
+        (uint8_t)(read_access | (writes ? write_access : 0) | (term->is_marked ? MI_ACCESS_MARKED : 0) |
                   (is_ready ? MI_ACCESS_READ_READY : 0) |
                   (is_ready && writes && !term->is_marked ? MI_ACCESS_WRITE_READY : 0));
     query->writes |= writes;

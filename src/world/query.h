@@ -16,6 +16,9 @@
 #define MI_ACCESS_MARKED 4u // writing does not mark what is written
 #define MI_ACCESS_READ_READY MICA_HEAD_READ_READY
 #define MI_ACCESS_WRITE_READY MICA_HEAD_WRITE_READY
+// The same of a component in lanes, which has no column of values to be read or written.
+#define MI_ACCESS_READ_LANES 32u
+#define MI_ACCESS_WRITE_LANES 64u
 #define MI_ANY_MAX 8
 #define MI_COLUMN_NONE UINT8_MAX
 

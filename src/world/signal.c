@@ -150,6 +150,7 @@ static inline void tell_quickly(mica_world *world, mi_channel *channel, uint32_t
     end_broadcast(world, channel);
 }
 
+// Where a value stands; NULL: a tag's, or one in lanes.
 static inline const void *value_of(const mica_world *world, mica_entity entity, mica_component component) {
     const mi_store *store = &world->store;
     const mi_pool *pool = mi_store_find_pool(store, component);
@@ -163,10 +164,34 @@ static inline const void *value_of(const mica_world *world, mica_entity entity, 
                : mi_store_value(store, table, location, component, table->last_byte_of[component] + 1u);
 }
 
+// Whether a component without such a place, which the entity has, may lie in lanes.
+static inline bool may_lie_in_lanes(const mica_world *world, mica_entity entity, mica_component component) {
+    const mi_store *store = &world->store;
+    const mi_table *table = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(entity)));
+    return MICA_UNLIKELY(table->has_lanes) && mi_table_has(table, component);
+}
+
+// Tells of a component that may lie in lanes by a copy of its value.
+MI_APART static void tell_apart(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity,
+                                mica_component component) {
+    mi_lanes_copy copy;
+    if (mi_world_open_copy(world, entity, component, &copy)) {
+        mi_tell_of(world, channel, kind, entity, component, copy.value.bytes);
+        mi_world_close_copy(world, &copy);
+    } else {
+        mi_tell_of(world, channel, kind, entity, component, NULL);
+    }
+}
+
 void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mica_component component,
                        mica_component watched) {
-    mi_tell_of(world, &world->signals.watches.data[watched]->channels[kind], kind, entity, component,
-               value_of(world, entity, component));
+    mi_channel *channel = &world->signals.watches.data[watched]->channels[kind];
+    const void *value = value_of(world, entity, component);
+    if (value == NULL && may_lie_in_lanes(world, entity, component)) {
+        tell_apart(world, channel, kind, entity, component);
+    } else {
+        mi_tell_of(world, channel, kind, entity, component, value);
+    }
 }
 
 void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value, bool is_given) {
@@ -179,8 +204,14 @@ void mi_tell_put(mica_world *world, mica_entity entity, mica_component component
 
 void mi_tell_take(mica_world *world, mica_entity entity, mica_component component) {
     mi_channel *channel = &world->signals.watches.data[component]->channels[MICA_REMOVED];
-    if (channel->observers.count > 0) {
-        tell_quickly(world, channel, MICA_REMOVED, entity, component, value_of(world, entity, component));
+    if (channel->observers.count == 0) {
+        return;
+    }
+    const void *value = value_of(world, entity, component);
+    if (value == NULL && may_lie_in_lanes(world, entity, component)) {
+        tell_apart(world, channel, MICA_REMOVED, entity, component);
+    } else {
+        tell_quickly(world, channel, MICA_REMOVED, entity, component, value);
     }
 }
 
@@ -269,6 +300,8 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     if (observer == NULL) {
         return; // it has disconnected itself
     }
+    mi_lanes_copy copy;
+    bool is_copy = false;
     mica_signal signal = {.world = world,
                           .commands = mi_signal_commands(world),
                           .entity = entity,
@@ -278,6 +311,9 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
         signal.value = mica_resource_get(world, observer->component);
     } else if (observer->component != 0) {
         signal.value = value_of(world, entity, observer->component);
+        is_copy = signal.value == NULL && may_lie_in_lanes(world, entity, observer->component) &&
+                  mi_world_open_copy(world, entity, observer->component, &copy);
+        signal.value = is_copy ? copy.value.bytes : signal.value;
     }
     if (observer->kind == MICA_RESOURCE_SET && signal.value == NULL) {
         return;
@@ -289,6 +325,9 @@ void mi_tell_one(mica_world *world, uint32_t id, mica_entity entity) {
     world->front.callback = &callback;
     mi_tell(world, &alone, &signal);
     world->front.callback = callback.outer;
+    if (is_copy) {
+        mi_world_close_copy(world, &copy);
+    }
     end_broadcast(world, channel);
 }
 

@@ -117,12 +117,13 @@ typedef struct mi_signals {
     mica_entity silent;                // nothing is told of this entity: it is being made. Null: none
     uint32_t last_id;
     // Reactions.
-    mica_commands *recorded;   // what observers record outside walks and systems; NULL: nobody is connected
-    mica_commands *applied;    // the round under way
-    MI_ARRAY(mi_cause) causes; // of this operation
-    uint32_t round_cause;      // the first cause of the round under way
-    uint32_t next_cause;       // the first cause of the round that is recorded
-    uint64_t dropped_count;    // reactions that were dropped since the world was made
+    mica_commands *recorded;      // what observers record outside walks and systems; NULL: nobody is connected
+    mica_commands *applied;       // the round under way
+    MI_ARRAY(mi_cause) causes;    // of this operation
+    uint32_t round_cause;         // the first cause of the round under way
+    uint32_t next_cause;          // the first cause of the round that is recorded
+    uint64_t dropped_count;       // reactions that were dropped since the world was made
+    struct mi_lanes_copy *copies; // of values in lanes, that somebody looks at now; the innermost
 } mi_signals;
 
 // Connects an observer of the library's own: told before all of programs. `component` 0 with a kind about components:

@@ -20,7 +20,7 @@ static bool find_stamp(const judged_piece *piece, const mi_query_change *change,
     if (piece->table != NULL && change->pool == NULL) {
         // Who gets a tag comes into a row: the handle's column says when.
         const bool has_data = change->type->info.size > 0;
-        *stamp = mi_column_head_of(has_data ? mi_table_column(piece->table, piece->base, change->type->info.id)
+        *stamp = mi_column_head_of(has_data ? mi_table_any_column(piece->table, piece->base, change->type->info.id)
                                             : piece->base)
                      ->version;
         return true;
@@ -101,7 +101,7 @@ uint64_t mi_since_stamp(const mi_store *store, mica_entity entity, const mi_quer
     if (!mi_table_has(table, component)) {
         return 0;
     }
-    return mi_column_head_of(mi_table_column(table, mi_store_base(store, location), component))->version;
+    return mi_column_head_of(mi_table_any_column(table, mi_store_base(store, location), component))->version;
 }
 
 bool mi_since_holds(const mi_filter *filter, mica_entity entity, const mi_query_change *change) {

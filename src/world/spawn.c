@@ -510,8 +510,27 @@ static bool batch_column_fails(const batch_column *column) {
     return column->values == NULL ? column->type->has_construct : column->type->has_copy;
 }
 
+// Makes all values of a column in lanes.
+static void batch_fill_lanes(const spawn_batch *batch, const batch_column *column) {
+    const size_t size = column->type->info.size;
+    for (uint32_t done = 0; done < batch->count;) {
+        uint8_t *base = NULL;
+        uint32_t row = 0;
+        const uint32_t run = batch_run(batch, done, &base, &row);
+        uint8_t *start = base + column->column->offset;
+        mi_lanes_write(column->type, batch->table->shift, start, row,
+                       column->values == NULL ? NULL : (const uint8_t *)column->values + done * size, run);
+        mi_column_mark(start, batch->world->store.version);
+        done += run;
+    }
+}
+
 // Makes all values of a column. Returns how many are made: fewer than the batch has if a hook failed.
 static uint32_t batch_fill(const spawn_batch *batch, const batch_column *column) {
+    if (MICA_UNLIKELY(column->column != NULL && mi_type_in_lanes(column->type))) {
+        batch_fill_lanes(batch, column);
+        return batch->count;
+    }
     const mica_allocator *values = &batch->world->store.values;
     const size_t size = column->type->info.size;
     for (uint32_t done = 0; size > 0 && done < batch->count;) {
@@ -788,6 +807,56 @@ static uint32_t element_run(const spawn_batch *batch, const mi_pool *pool, uint3
     return run;
 }
 
+// Values that a span hands out of components that lie in lanes stand in world->fill_room: zeros at first, they are put
+// into the lanes when the span has been filled in. Those of each component begin with an item of their own.
+
+// Items that hold the values of `row_count` rows; 0: the component does not lie in lanes.
+static size_t room_count(const mica_world *world, mica_component component, size_t row_count) {
+    const mi_type *type = mi_schema_type(world->schema, component);
+    const size_t size = type != NULL && mi_type_in_lanes(type) ? type->info.size * row_count : 0;
+    return (size + sizeof(mi_lanes_value) - 1) / sizeof(mi_lanes_value);
+}
+
+// False: out of memory.
+static bool open_room(mica_world *world, const mica_component *components, int32_t component_count, int32_t count) {
+    const size_t row_count = count < (int32_t)MI_ROW_MAX ? (size_t)count : MI_ROW_MAX;
+    size_t need = 0;
+    for (int32_t i = 0; count > 0 && i < component_count; i++) {
+        need += room_count(world, components[i], row_count);
+    }
+    return need == 0 || mi_array_reserve(&world->heap, MICA_MEMORY_WORLD, &world->fill_room, need,
+                                         sizeof(mi_lanes_value), _Alignof(mi_lanes_value));
+}
+
+// Lets the columns in lanes be room for the values of `count` rows.
+static void clear_room(const mica_world *world, const mica_component *components, int32_t component_count,
+                       uint32_t count, void **columns) {
+    mi_lanes_value *at = world->fill_room.data;
+    for (int32_t i = 0; i < component_count; i++) {
+        const mi_type *type = mi_schema_type(world->schema, components[i]);
+        if (mi_type_in_lanes(type)) {
+            columns[i] = at;
+            memset(at, 0, (size_t)type->info.size * count);
+            at += room_count(world, components[i], count);
+        }
+    }
+}
+
+// Puts what was filled into the room into the lanes of the rows from the batch's number `done` on.
+static void settle_room(const spawn_batch *batch, const mica_component *components, int32_t component_count,
+                        uint32_t done, uint32_t count, void *const *columns) {
+    uint8_t *base = NULL;
+    uint32_t row = 0;
+    batch_run(batch, done, &base, &row);
+    for (int32_t i = 0; i < component_count; i++) {
+        const mi_type *type = mi_schema_type(batch->world->schema, components[i]);
+        if (mi_type_in_lanes(type)) {
+            mi_lanes_write(type, batch->table->shift, mi_table_any_column(batch->table, base, components[i]), row,
+                           columns[i], count);
+        }
+    }
+}
+
 // Finds the columns of the span that starts with number `done`, and returns its length.
 static uint32_t find_span(const spawn_batch *batch, const mica_component *components, int32_t component_count,
                           uint32_t done, void **columns, const mica_entity **entities) {
@@ -802,7 +871,7 @@ static uint32_t find_span(const spawn_batch *batch, const mica_component *compon
     for (int32_t i = 0; i < component_count; i++) {
         const mi_type *type = mi_schema_type(store->schema, components[i]);
         const mi_pool *pool = mi_store_find_pool(store, components[i]);
-        if (type->info.size == 0) {
+        if (type->info.size == 0 || mi_type_in_lanes(type)) {
             columns[i] = NULL;
         } else if (pool != NULL) {
             run = element_run(batch, pool, done, run, &columns[i]);
@@ -820,7 +889,13 @@ static void fill_spans(const spawn_batch *batch, const mica_component *component
         mica_spawn_span span = {.first = (int32_t)done, .columns = columns};
         const uint32_t run = find_span(batch, components, component_count, done, columns, &span.entities);
         span.count = (int32_t)run;
-        fill(user, &span);
+        if (MICA_UNLIKELY(batch->table->has_lanes)) {
+            clear_room(batch->world, components, component_count, run, columns);
+            fill(user, &span);
+            settle_room(batch, components, component_count, done, run, columns);
+        } else {
+            fill(user, &span);
+        }
         done += run;
     }
 }
@@ -839,6 +914,9 @@ mica_result mica_entity_spawn_fill(mica_world *world, const mica_component *comp
     if (!MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->fill_asked, column_count) ||
         !MI_RESERVE(&world->heap, MICA_MEMORY_WORLD, &world->fill_columns, column_count)) {
         return mi_fail_memory(&world->log, call, column_count * (sizeof(mica_column) + sizeof(void *)));
+    }
+    if (!open_room(world, components, component_count, count)) {
+        return mi_fail_memory(&world->log, call, 0);
     }
     mica_column *asked = world->fill_asked.data;
     void **columns = world->fill_columns.data;
@@ -901,6 +979,9 @@ static bool list_clone(mica_world *world, mica_entity source, uint32_t location,
     }
     for (uint32_t i = 0; i < to->column_count; i++) {
         const mi_type *type = to->columns[i].type;
+        if (mi_type_in_lanes(type)) {
+            continue; // see copy_lanes
+        }
         world->changes.data[world->changes.count++] = (mi_change){
             .component = type->info.id, .value = mi_store_value(store, from, location, type->info.id, type->info.size)};
     }
@@ -912,6 +993,19 @@ static bool list_clone(mica_world *world, mica_entity source, uint32_t location,
                          .value = pool->size == 0 ? NULL : mi_pool_value(pool, mi_pool_find(pool, source))};
     }
     return true;
+}
+
+// Copies what the source has in lanes: no value of it stands anywhere that the clone could be made of.
+static void copy_lanes(const mi_store *store, mica_entity source, mica_entity clone) {
+    const uint32_t from = mi_slots_location(&store->slots, mica_entity_index(source));
+    const uint32_t to = mi_slots_location(&store->slots, mica_entity_index(clone));
+    const mi_row_place from_place = {mi_store_table_at(store, from), mi_store_base(store, from), mi_row_of(from)};
+    const mi_row_place to_place = {mi_store_table_at(store, to), mi_store_base(store, to), mi_row_of(to)};
+    for (uint32_t i = 0; i < to_place.table->column_count; i++) {
+        if (mi_type_in_lanes(to_place.table->columns[i].type)) {
+            mi_store_move_lanes(&to_place, &from_place, to_place.table->columns[i].component, 1);
+        }
+    }
 }
 
 // Links a clone as its source is linked.
@@ -952,6 +1046,9 @@ mica_entity mi_world_clone(mica_world *world, mica_entity source, const char *ca
     const mi_edit edit = listed_edit(world, to);
     mi_world_hold_made(world);
     mica_entity clone = mi_world_make_edited(world, &edit, call);
+    if (to->has_lanes && !mica_entity_is_null(clone)) {
+        copy_lanes(store, source, clone);
+    }
     const bool is_marked = mica_entity_is_null(clone) || mi_store_copy_marks(store, source, clone);
     if (!is_marked) {
         mi_world_fail_store(world, call);

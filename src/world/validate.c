@@ -65,9 +65,10 @@ static mica_result fail_escaped(const mica_world *world, const mi_type *type, mi
 }
 
 static mica_result check_column(const mica_world *world, const mi_table *table, const mi_column *column) {
+    mi_lanes_value aside;
     for (uint32_t row = 0; row < table->row_count; row++) {
         const uint32_t location = mi_store_location(table, row);
-        void *value = mi_store_value(&world->store, table, location, column->component, column->size);
+        void *value = mi_store_look(&world->store, table, location, column->component, &aside);
         const mica_entity found = find_placeholder(world, column->component, value);
         if (!mica_entity_is_null(found)) {
             const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(&world->store, location);

@@ -146,6 +146,17 @@ static inline void mi_iter_open(mica_iter *iter) {
     world->front.walk_count++;
 }
 
+// Says, with the error set, why a walk's component cannot be had; NULL.
+void *mi_iter_fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call);
+// Whether the query of a walk may use a component so (MI_ACCESS_…).
+bool mi_iter_has_access(const mica_iter *iter, mica_component component, uint32_t access);
+// The id of a descriptor; 0 with the error set if the walk is not open or the descriptor is refused.
+mica_component mi_iter_component(const mica_iter *iter, mica_type *type, uint32_t access, const char *call);
+// Says that the span's column of a component is about to be written.
+void mi_iter_wrote(const mica_iter *iter, mica_component component, uint8_t *column);
+// Finds the span's rows in the column of a component in lanes that the query uses; false: the span does not have it.
+bool mi_iter_find_lanes(const mica_iter *iter, mica_component component, mi_lanes_rows *rows);
+
 // Runs and windows (runs.c)
 
 // Makes the front of the piece the span if it is a run, or a window to be picked from, unless nobody there passes.
@@ -155,12 +166,15 @@ void mi_walk_yield_picked(mi_walk *walk);
 // Does as mi_walk_next_run by the next record of the query's runs; false: there is none.
 bool mi_walk_next_record(mi_walk *walk);
 
-// The value that a column has at a place.
+// The value that a column has at a place; of one in lanes, which has none, where the column starts.
 static inline uint8_t *mi_walk_value(const mi_walk *walk, const mi_query_column *column, uint32_t place) {
     if (column->pool != NULL) {
         return mi_pool_value(column->pool, place);
     }
     const mi_store *store = walk->filter.store;
+    if (MICA_UNLIKELY(mi_type_in_lanes(column->type))) {
+        return mi_table_any_column(mi_store_table_at(store, place), mi_store_base(store, place), column->type->info.id);
+    }
     return mi_store_value(store, mi_store_table_at(store, place), place, column->type->info.id,
                           column->type->info.size);
 }

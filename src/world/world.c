@@ -138,6 +138,7 @@ static void free_scratch(mica_world *world) {
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->handles);
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->fill_asked);
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->fill_columns);
+    mi_array_free(&world->heap, MICA_MEMORY_WORLD, &world->fill_room, sizeof(mi_lanes_value), _Alignof(mi_lanes_value));
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->opening);
     MI_FREE(&world->heap, MICA_MEMORY_WORLD, &world->opening_ids);
     mi_marks_free(&world->named, &world->heap);

@@ -125,6 +125,16 @@ struct mica_world {
     MI_ARRAY(mi_extension) extensions;
     struct mica_group *groups; // the one made last; each knows the next
     uint64_t command_skipped_count;
+    MI_ARRAY(mi_change) changes;                    // scratch of spawning
+    MI_ARRAY(mi_element) elements;                  // scratch of edits
+    MI_ARRAY(mica_entity) handles;                  // scratch of spawning many, of what is in pools
+    MI_ARRAY(mica_column) fill_asked;               // scratch of spawning many that a function fills in
+    MI_ARRAY(void *) fill_columns;                  // likewise
+    MI_ARRAY(mi_lanes_value) fill_room;             // likewise, at the alignment of its items
+    MI_ARRAY(uint32_t) opening;                     // by table id: rows that a verb on many is going to open
+    MI_ARRAY(uint32_t) opening_ids;                 // of the tables where that is not 0
+    mi_marks named;                                 // entities that a verb on many has looked at; none between calls
+    mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
     MI_ARRAY(mi_change) changes;      // scratch of spawning
     MI_ARRAY(mi_element) elements;    // scratch of edits
     MI_ARRAY(mica_entity) handles;    // scratch of spawning many, of what is in pools
@@ -142,6 +152,25 @@ static inline void mi_world_written(mica_world *world, mica_component component,
         mi_tell_written(world, component, entities, count);
     }
 }
+
+// A copy of a value in lanes that a callback is given in its place. What verbs write to the value meanwhile goes to the
+// copy as well.
+typedef struct mi_lanes_copy {
+    struct mi_lanes_copy *outer;
+    mica_entity entity;
+    mica_component component;
+    mi_lanes_value value;
+} mi_lanes_copy;
+
+// Makes `copy` one of the value that an entity has; false: it has none, or not in lanes. If true, mi_world_close_copy
+// follows.
+bool mi_world_open_copy(mica_world *world, mica_entity entity, mica_component component, mi_lanes_copy *copy);
+static inline void mi_world_close_copy(mica_world *world, const mi_lanes_copy *copy) {
+    world->signals.copies = copy->outer;
+}
+// Writes a value that the row of an entity at `location` has in lanes.
+void mi_world_write_lanes(mica_world *world, mica_entity entity, uint32_t location, mica_component component,
+                          const void *value);
 
 // What the innermost callback that may record is given to record into; NULL: there is none.
 static inline mica_commands *mi_callback_commands(const mica_world *world) {

@@ -22,6 +22,7 @@ MICA_STRUCT_WITH(Rank, (.indexes = {{"number", MICA_ORDERED}, {"house", MICA_HAS
     int32_t house;
 });
 MICA_STRUCT_WITH(Shield, (.toggle = true), { int32_t now; });
+MICA_STRUCT_WITH(Course, (.layout = MICA_LANES), { float x, y; });
 
 typedef struct sweep {
     watched_world w;
@@ -43,6 +44,7 @@ typedef struct sweep {
     mica_entity stone;     // as well: Ore and Gem
     mica_observer observer;
     mica_entity dune;                // as well: Sand and Wet
+    mica_entity boat;                // as well: Course, which `query` is about then
     mica_subscription *subscription; // has listed `plain`
     mica_event_handler handler;      // of events of Position, counts them in heard_count; made by those who need it
     mica_event_reader *reader;       // as well
@@ -275,6 +277,15 @@ static void fill_pools(sweep *s) {
 
 static void fill_table(sweep *s) {
     s->dune = mica_spawn(s->w.world, mica_value_of(Sand, {1}), mica_tag(Wet));
+}
+
+static void launch_boat(sweep *s) {
+    s->boat = mica_spawn(s->w.world, mica_value_of(Course, {1, 2}));
+    mica_query_release(s->query);
+    s->query = mica_query_create(s->w.world, (const mica_term[]){mica_write(Course)}, 1);
+    mica_iter it = mica_query_begin(s->query); // tables are listed
+    assert_true(mica_iter_next(&it));
+    mica_iter_end(&it);
 }
 
 static void fill_pools_widely(sweep *s) {
@@ -554,6 +565,39 @@ static bool iter_read(sweep *s) {
     const void *column = mica_iter_next(&it) ? mica_iter_read(&it, mica_type_of(Fresh)) : NULL;
     mica_iter_end(&it);
     return column == NULL && mica_last_result() == MICA_NO_ACCESS;
+}
+static bool iter_read_lane(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    const void *lane = mica_iter_next(&it) ? mica_lane_read(it, Fresh, a) : NULL;
+    mica_iter_end(&it);
+    return lane == NULL && mica_last_result() == MICA_NO_ACCESS;
+}
+static bool iter_write_lane(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    const void *lane = mica_iter_next(&it) ? mica_lane(it, Fresh, a) : NULL;
+    mica_iter_end(&it);
+    return lane == NULL && mica_last_result() == MICA_NO_ACCESS;
+}
+static bool iter_load(sweep *s) {
+    Fresh value;
+    mica_iter it = mica_query_begin(s->query);
+    const mica_result result = mica_iter_next(&it) ? mica_iter_load(&it, mica_type_of(Fresh), 0, &value) : MICA_OK;
+    mica_iter_end(&it);
+    return result == MICA_NO_ACCESS;
+}
+static bool iter_store(sweep *s) {
+    mica_iter it = mica_query_begin(s->query);
+    const mica_result result = mica_iter_next(&it) ? mica_store(it, Fresh, 0, {1, 2}) : MICA_OK;
+    mica_iter_end(&it);
+    return result == MICA_NO_ACCESS;
+}
+static bool entity_spawn_fill_lanes(sweep *s) {
+    int32_t count = 0;
+    const mica_component component = ID(Course);
+    const mica_result result =
+        component == 0 ? mica_last_result() : mica_entity_spawn_fill(s->w.world, &component, 1, 20, count_rows, &count);
+    assert_int_equal(count, result == MICA_OK ? 20 : 0);
+    return result == MICA_OK;
 }
 static bool iter_mark(sweep *s) {
     mica_iter it = mica_query_begin(s->query);
@@ -1004,6 +1048,7 @@ static const sweep_operation operations[] = {
     {"mica_entity_spawn", entity_spawn, fill_slots, false},
     {"mica_entity_spawn", entity_spawn_child, fill_slots, false},
     {"mica_entity_spawn_fill", entity_spawn_fill, fill_slots, false},
+    {"mica_entity_spawn_fill", entity_spawn_fill_lanes, NULL, false},
     {"mica_entity_spawn_many", entity_spawn_many, fill_slots, false},
     {"mica_event_bind", event_bind, NULL, false},
     {"mica_event_deliver", event_deliver, send_to_handler, false},
@@ -1022,9 +1067,13 @@ static const sweep_operation operations[] = {
     {"mica_index_range", index_range, make_indexes, false},
     {"mica_iter_commands_of", iter_commands, NULL, false},
     {"mica_iter_end", iter_end, NULL, true},
+    {"mica_iter_load", iter_load, NULL, false},
     {"mica_iter_mark", iter_mark, NULL, false},
     {"mica_iter_read", iter_read, NULL, false},
+    {"mica_iter_read_lane", iter_read_lane, NULL, false},
+    {"mica_iter_store", iter_store, NULL, false},
     {"mica_iter_write", iter_write, NULL, false},
+    {"mica_iter_write_lane", iter_write_lane, NULL, false},
     {"mica_lifetime_system_add", lifetime_system_add, know_timers, false},
     {"mica_name_copy", name_copy, NULL, false},
     {"mica_order_begin", order_begin, make_order, false},
@@ -1233,6 +1282,23 @@ static bool a_known_query_is_walked(sweep *s) {
     }
     mica_iter_end(&it);
     return rows == 1;
+}
+static bool lanes_are_walked(sweep *s) {
+    const mica_component course = ID(Course);
+    const uint32_t y = (uint32_t)offsetof(Course, y);
+    Course value;
+    float sum = 0;
+    mica_iter it = mica_query_begin(s->query);
+    while (mica_iter_next(&it)) {
+        float *written = mica_iter_write_lane_id(&it, course, y, sizeof(float));
+        written[0] += 1;
+        sum += *(const float *)mica_iter_read_lane_id(&it, course, y, sizeof(float));
+        sum += mica_iter_load_id(&it, course, 0, &value) == MICA_OK ? value.y : 0;
+        sum += mica_iter_store_id(&it, course, 0, &((Course){7, 8})) == MICA_OK ? written[0] : 0;
+    }
+    mica_iter_end(&it);
+    sum += mica_entity_load(s->w.world, s->boat, course, &value) ? value.y : 0;
+    return sum == 3 + 3 + 8 + 8 && mica_entity_store(s->w.world, s->boat, course, &((Course){1, 2})) == MICA_OK;
 }
 static void walk_once(sweep *s) {
     assert_true(a_known_query_is_walked(s));
@@ -1510,8 +1576,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_entity_has_all", values_are_read_and_written, NULL, false},
     {"mica_entity_has_any", values_are_read_and_written, NULL, false},
     {"mica_entity_killed", what_is_hidden_is_told_and_shown, hide_one, false},
-    {"mica_entity_scatter", values_are_gathered_and_scattered, NULL, false},
+    {"mica_entity_load", lanes_are_walked, launch_boat, false},
     {"mica_entity_patch", a_patch_changes_the_value, NULL, false},
+    {"mica_entity_scatter", values_are_gathered_and_scattered, NULL, false},
+    {"mica_entity_store", lanes_are_walked, launch_boat, false},
     {"mica_entity_version", versions_are_told, NULL, false},
     {"mica_error_clear", errors_are_told_and_forgotten, NULL, false},
     {"mica_event_reader_count", events_are_read, send_three, false},
@@ -1528,10 +1596,14 @@ static const sweep_operation needs_nothing[] = {
     {"mica_inbox_post_type", messages_are_posted, post_position, false},
     {"mica_inbox_statistics", messages_are_posted, post_position, false},
     {"mica_index_accepts", an_index_knows_its_keys, make_indexes, false},
+    {"mica_iter_load_id", lanes_are_walked, launch_boat, false},
     {"mica_iter_next", a_known_query_is_walked, walk_once, false},
     {"mica_iter_mark_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_read_id", a_known_query_is_walked, walk_once, false},
+    {"mica_iter_read_lane_id", lanes_are_walked, launch_boat, false},
+    {"mica_iter_store_id", lanes_are_walked, launch_boat, false},
     {"mica_iter_write_id", a_known_query_is_walked, walk_once, false},
+    {"mica_iter_write_lane_id", lanes_are_walked, launch_boat, false},
     {"mica_last_child", children_are_found, NULL, false},
     {"mica_last_error", errors_are_told_and_forgotten, NULL, false},
     {"mica_last_result", errors_are_told_and_forgotten, NULL, false},

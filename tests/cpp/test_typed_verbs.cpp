@@ -22,6 +22,10 @@ MICA_NAMED_WITH(Goal, Home, (.storage = MICA_TABLE, .toggle = true));
 MICA_STRUCT_WITH(Contact, (.storage = MICA_POOL, .layout = MICA_PAGED, .page_size = 64, .always_dirty = true),
                  { float depth; });
 MICA_NAMED(Touch, Contact);
+MICA_STRUCT_WITH(Path, (.layout = MICA_LANES), {
+    float x, y;
+    int32_t steps[3];
+});
 MICA_STRUCT_WITH(Unit, (.indexes = {{"team", MICA_HASH}, {"hp", MICA_ORDERED}}), { int32_t team, hp; });
 
 int make_world(void **state) {
@@ -150,6 +154,34 @@ void a_walk_writes_what_it_matches(void **state) {
     assert_int_equal(visited, 1);
     assert_true(mica_get(world, moving, Position)->x == 3);
     assert_true(mica_get(world, frozen, Position)->x == 1);
+}
+
+void a_walk_writes_lanes(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    const mica_entity first = mica_spawn(world, mica_value_of(Path, {1, 2, {3, 4, 5}}));
+    const mica_entity second = mica_spawn(world, mica_value_of(Path, {6, 7, {8, 9, 10}}));
+    mica_query *query = mica_query_of(world, mica_write(Path));
+    mica_each (query, it) {
+        float *x = mica_lane(it, Path, x);
+        const float *y = mica_lane_read(it, Path, y);
+        int32_t(*steps)[3] = mica_lane(it, Path, steps);
+        assert_true(x != nullptr && y != nullptr && steps != nullptr);
+        for (int32_t i = 0; i < it.count; i++) {
+            x[i] += y[i];
+            steps[i][1] = 100;
+        }
+        assert_true(mica_load(it, Path, 1).x == 13);
+        assert_int_equal(mica_store(it, Path, 1, {0, 0, {1, 1, 1}}), MICA_OK);
+    }
+    Path value{};
+    assert_true(mica_load_of(world, first, Path, &value));
+    assert_true(value.x == 3 && value.steps[0] == 3 && value.steps[1] == 100 && value.steps[2] == 5);
+    value.y = 50;
+    assert_int_equal(mica_store_of(world, first, Path, &value), MICA_OK);
+    assert_true(mica_load_of(world, first, Path, &value) && value.y == 50);
+    assert_true(mica_load_of(world, second, Path, &value) && value.steps[2] == 1);
+    assert_null(mica_get(world, first, Path));
+    assert_int_equal(mica_last_result(), MICA_UNSUPPORTED);
 }
 
 void a_walk_over_an_order_is_sorted(void **state) {
@@ -438,6 +470,7 @@ int main() {
         cmocka_unit_test_setup_teardown(one_c_type_is_several_components, make_world, end_world),
         cmocka_unit_test_setup_teardown(traits_are_written_in_their_order, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_writes_what_it_matches, make_world, end_world),
+        cmocka_unit_test_setup_teardown(a_walk_writes_lanes, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_over_an_order_is_sorted, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_by_rows_may_destroy_through_commands, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_left_early_unlocks, make_world, end_world),
