@@ -279,6 +279,10 @@ static void fill_table(sweep *s) {
     s->dune = mica_spawn(s->w.world, mica_value_of(Sand, {1}), mica_tag(Wet));
 }
 
+static void know_courses(sweep *s) {
+    mica_register(s->w.world, Course);
+}
+
 static void launch_boat(sweep *s) {
     s->boat = mica_spawn(s->w.world, mica_value_of(Course, {1, 2}));
     mica_query_release(s->query);
@@ -594,8 +598,7 @@ static bool iter_store(sweep *s) {
 static bool entity_spawn_fill_lanes(sweep *s) {
     int32_t count = 0;
     const mica_component component = ID(Course);
-    const mica_result result =
-        component == 0 ? mica_last_result() : mica_entity_spawn_fill(s->w.world, &component, 1, 20, count_rows, &count);
+    const mica_result result = mica_entity_spawn_fill(s->w.world, &component, 1, 20, count_rows, &count);
     assert_int_equal(count, result == MICA_OK ? 20 : 0);
     return result == MICA_OK;
 }
@@ -1048,7 +1051,7 @@ static const sweep_operation operations[] = {
     {"mica_entity_spawn", entity_spawn, fill_slots, false},
     {"mica_entity_spawn", entity_spawn_child, fill_slots, false},
     {"mica_entity_spawn_fill", entity_spawn_fill, fill_slots, false},
-    {"mica_entity_spawn_fill", entity_spawn_fill_lanes, NULL, false},
+    {"mica_entity_spawn_fill", entity_spawn_fill_lanes, know_courses, false},
     {"mica_entity_spawn_many", entity_spawn_many, fill_slots, false},
     {"mica_event_bind", event_bind, NULL, false},
     {"mica_event_deliver", event_deliver, send_to_handler, false},

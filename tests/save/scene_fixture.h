@@ -30,6 +30,8 @@ MICA_STRUCT(scene_label, {
 });
 MICA_STRUCT(scene_orbit, { double period; });
 MICA_STRUCT_WITH(scene_cache, (.transient = true), { int32_t value; });
+MICA_NAMED_WITH(scene_aim, scene_target, (.layout = MICA_LANES));
+MICA_NAMED_WITH(scene_sign, scene_label, (.layout = MICA_LANES));
 MICA_TAG(scene_frozen);
 MICA_TAG(scene_player);
 typedef struct scene_opaque {
@@ -66,8 +68,9 @@ static inline mica_save_options scene_options(scene_fixture *of, bool strict) {
 
 static inline void scene_register(mica_world *world) {
     mica_type *const types[] = {mica_type_of(scene_colour), mica_type_of(scene_health), mica_type_of(scene_target),
-                                mica_type_of(scene_label),  mica_type_of(scene_orbit),  mica_type_of(scene_cache),
-                                mica_type_of(scene_frozen), mica_type_of(scene_player), mica_type_of(scene_opaque)};
+                                mica_type_of(scene_aim),    mica_type_of(scene_sign),   mica_type_of(scene_label),
+                                mica_type_of(scene_orbit),  mica_type_of(scene_cache),  mica_type_of(scene_frozen),
+                                mica_type_of(scene_player), mica_type_of(scene_opaque)};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         assert_int_not_equal(mica_world_register(world, types[i]), 0);
     }

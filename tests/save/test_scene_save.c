@@ -62,6 +62,26 @@ static void everything_comes_back(void **state) {
     free(text);
 }
 
+static void values_in_lanes_come_back(void **state) {
+    (void)state;
+    const mica_entity first = mica_create(fixture.world);
+    const mica_entity second = mica_spawn(fixture.world, mica_value_of(scene_aim, {first, {MICA_NULL, first}}));
+    mica_set(fixture.world, first, scene_aim, {second, {second, MICA_NULL}});
+    mica_set(fixture.world, first, scene_sign, {SCENE_BLUE, "left"});
+    char *text = scene_save_text(&fixture, "lanes.json");
+    assert_string_equal(text, "{\"mica\": 1, \"entities\": [\n"
+                              "    {\"id\": 0, \"components\": {\"scene_aim\": {\"who\": 1, \"others\": [1, null]}, "
+                              "\"scene_sign\": {\"colour\": \"SCENE_BLUE\", \"text\": \"left\"}}},\n"
+                              "    {\"id\": 1, \"components\": {\"scene_aim\": {\"who\": 0, \"others\": [null, 0]}}}"
+                              "\n]}\n");
+    expect_same_when_loaded(text, "lanes_again.json");
+    scene_load_sound(&fixture, text);
+    scene_aim aim;
+    assert_true(mica_load_of(fixture.world, fixture.scene.entities[0], scene_aim, &aim));
+    assert_true(mica_entity_equal(aim.who, fixture.scene.entities[1]));
+    free(text);
+}
+
 // A hierarchy whose siblings, rows and slots are in no order.
 static void make_disorder(mica_world *world) {
     enum { COUNT = 300 };
@@ -409,6 +429,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(an_empty_world_is_a_scene, begin, end),
         cmocka_unit_test_setup_teardown(values_are_written_as_documented, begin, end),
         cmocka_unit_test_setup_teardown(everything_comes_back, begin, end),
+        cmocka_unit_test_setup_teardown(values_in_lanes_come_back, begin, end),
         cmocka_unit_test_setup_teardown(what_was_saved_and_loaded_is_saved_the_same, begin, end),
         cmocka_unit_test_setup_teardown(children_follow_their_parents_in_order, begin, end),
         cmocka_unit_test_setup_teardown(the_order_of_registration_does_not_show, begin, end),
