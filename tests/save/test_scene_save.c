@@ -70,10 +70,9 @@ static void values_in_lanes_come_back(void **state) {
     mica_set(fixture.world, first, scene_sign, {SCENE_BLUE, "left"});
     char *text = scene_save_text(&fixture, "lanes.json");
     assert_string_equal(text, "{\"mica\": 1, \"entities\": [\n"
-                              "    {\"id\": 0, \"components\": {\"scene_aim\": {\"who\": 1, \"others\": [1, null]}, "
-                              "\"scene_sign\": {\"colour\": \"SCENE_BLUE\", \"text\": \"left\"}}},\n"
-                              "    {\"id\": 1, \"components\": {\"scene_aim\": {\"who\": 0, \"others\": [null, 0]}}}"
-                              "\n]}\n");
+                              "    {\"id\": 0, \"components\": {\"scene_aim\": {\"who\": 1, \"others\": [null, 1]}}},\n"
+                              "    {\"id\": 1, \"components\": {\"scene_aim\": {\"who\": 0, \"others\": [0, null]}, "
+                              "\"scene_sign\": {\"colour\": \"SCENE_BLUE\", \"text\": \"left\"}}}\n]}\n");
     expect_same_when_loaded(text, "lanes_again.json");
     scene_load_sound(&fixture, text);
     scene_aim aim;
