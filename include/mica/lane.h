@@ -25,6 +25,8 @@
 
 #include <mica/verbs.h>
 
+#include <stddef.h>
+
 MICA_BEGIN
 
 /// The span's part of the lane of one field, for reading: `offset` and `byte_size` are the field's in the C struct.
@@ -91,8 +93,6 @@ static inline const void *mica_load_row(const mica_iter *iter, mica_type *type, 
 MICA_END
 
 #ifdef __cplusplus
-#include <cstddef>
-
 /// \cond internal
 template <typename T> T mica_load_value(const mica_iter *iter, mica_type *type, int32_t row) {
     T value = T();
@@ -110,8 +110,6 @@ template <typename T> T mica_load_value(const mica_iter *iter, mica_type *type, 
 #define mica_load_of(WORLD, ENTITY, T, VALUE_PTR) \
     mica_load_typed((WORLD), (ENTITY), mica_type_of(T), static_cast<T *>(VALUE_PTR))
 #else
-#include <stddef.h>
-
 #define MICA_LANE_(FUNCTION, IT, T, FIELD) \
     FUNCTION(&(IT), mica_type_of(T), (uint32_t)offsetof(T, FIELD), (uint32_t)sizeof(((T *)NULL)->FIELD))
 /// The span's lane of a field for writing: a pointer to `it.count` of them, such as a `float *`; NULL as

@@ -256,12 +256,13 @@ static void add_one(const mi_many *many, uint32_t number) {
 }
 
 // Puts a value in place of the one that an entity has in a table.
-static void replace_in_row(const mi_many *many, uint32_t location, const void *value, bool is_made) {
+static void replace_in_row(const mi_many *many, mica_entity entity, const void *value, bool is_made) {
     const mi_store *store = &many->world->store;
+    const uint32_t location = location_of(many, entity);
     const mi_table *table = mi_store_table_at(store, location);
     const mica_component component = many->type->info.id;
     if (MICA_UNLIKELY(mi_type_in_lanes(many->type))) {
-        mi_store_write_lanes(store, table, location, component, value);
+        mi_world_write_lanes(many->world, entity, location, component, value);
         return;
     }
     uint8_t *column = mi_table_column(table, mi_store_base(store, location), component);
@@ -289,7 +290,7 @@ static void replace_one(const mi_many *many, uint32_t number) {
     if (many->pool != NULL) {
         replace_element(many, entity, value, made != NULL);
     } else {
-        replace_in_row(many, location_of(many, entity), value, made != NULL);
+        replace_in_row(many, entity, value, made != NULL);
     }
     if (mi_world_hears_set(world, many->type->info.id)) {
         mi_tell_set(world, entity, many->type->info.id);

@@ -164,7 +164,7 @@ static inline uint64_t place_of(const mica_world *world, mica_entity entity, mic
     uint8_t *base = mi_store_base(store, location);
     uint64_t stamps = mi_column_head_of(base)->version;
     if (mi_table_has_data(table, component)) {
-        stamps = mix_number(stamps, mi_table_head(table, base, component)->version);
+        stamps = mix_number(stamps, mi_column_head_of(mi_table_any_column(table, base, component))->version);
     }
     return mix_number(mix_number((uint64_t)chunk << table->shift | mi_row_of(location), table->row_count), stamps);
 }
