@@ -125,24 +125,15 @@ struct mica_world {
     MI_ARRAY(mi_extension) extensions;
     struct mica_group *groups; // the one made last; each knows the next
     uint64_t command_skipped_count;
-    MI_ARRAY(mi_change) changes;                    // scratch of spawning
-    MI_ARRAY(mi_element) elements;                  // scratch of edits
-    MI_ARRAY(mica_entity) handles;                  // scratch of spawning many, of what is in pools
-    MI_ARRAY(mica_column) fill_asked;               // scratch of spawning many that a function fills in
-    MI_ARRAY(void *) fill_columns;                  // likewise
-    MI_ARRAY(mi_lanes_value) fill_room;             // likewise, at the alignment of its items
-    MI_ARRAY(uint32_t) opening;                     // by table id: rows that a verb on many is going to open
-    MI_ARRAY(uint32_t) opening_ids;                 // of the tables where that is not 0
-    mi_marks named;                                 // entities that a verb on many has looked at; none between calls
-    mi_spawn_plan spawn_plans[MI_SPAWN_PLAN_COUNT]; // by hash of the components
-    MI_ARRAY(mi_change) changes;      // scratch of spawning
-    MI_ARRAY(mi_element) elements;    // scratch of edits
-    MI_ARRAY(mica_entity) handles;    // scratch of spawning many, of what is in pools
-    MI_ARRAY(mica_column) fill_asked; // scratch of spawning many that a function fills in
-    MI_ARRAY(void *) fill_columns;    // likewise
-    MI_ARRAY(uint32_t) opening;       // by table id: rows that a verb on many is going to open
-    MI_ARRAY(uint32_t) opening_ids;   // of the tables where that is not 0
-    mi_marks named;                   // entities that a verb on many has looked at; none between calls
+    MI_ARRAY(mi_change) changes;        // scratch of spawning
+    MI_ARRAY(mi_element) elements;      // scratch of edits
+    MI_ARRAY(mica_entity) handles;      // scratch of spawning many, of what is in pools
+    MI_ARRAY(mica_column) fill_asked;   // scratch of spawning many that a function fills in
+    MI_ARRAY(void *) fill_columns;      // likewise
+    MI_ARRAY(mi_lanes_value) fill_room; // likewise, at the alignment of its items
+    MI_ARRAY(uint32_t) opening;         // by table id: rows that a verb on many is going to open
+    MI_ARRAY(uint32_t) opening_ids;     // of the tables where that is not 0
+    mi_marks named;                     // entities that a verb on many has looked at; none between calls
 };
 
 // Says that values of one component of entities may be written through addresses from now on.

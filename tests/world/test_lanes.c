@@ -26,6 +26,9 @@ MICA_NAMED_WITH(SplitTracked, Position, (.layout = MICA_LANES, .track_rows = tru
 MICA_NAMED_WITH(InPool, Health, (.storage = MICA_POOL));
 MICA_NAMED_WITH(InTable, Health, (.storage = MICA_TABLE));
 
+// A component with the value that a pointer points to, as an argument of mica_spawn.
+#define GIVEN(T, VALUE_PTR) ((mica_value){.type = mica_type_of(T), .value = (VALUE_PTR)})
+
 static Whole value_of(uint32_t number) {
     Whole value;
     memset(&value, 0, sizeof value); // what is between the fields counts when bytes are compared
@@ -63,7 +66,7 @@ static void values_come_back_from_every_verb(void **state) {
     watched_world f;
     begin(&f);
     Whole value = value_of(1);
-    const mica_entity spawned = mica_spawn(f.world, mica_value_of(Health, {1}), {mica_type_of(Split), &value, 0});
+    const mica_entity spawned = mica_spawn(f.world, mica_value_of(Health, {1}), GIVEN(Split, &value));
     assert_is(f.world, spawned, &value);
     value = value_of(2);
     assert_int_equal(mica_set_from(f.world, spawned, Split, &value), MICA_OK);
@@ -203,7 +206,7 @@ static void a_patch_sees_and_leaves_a_whole_value(void **state) {
     watched_world f;
     begin(&f);
     const Whole first = value_of(8);
-    const mica_entity entity = mica_spawn(f.world, {mica_type_of(Split), &first, 0});
+    const mica_entity entity = mica_spawn(f.world, GIVEN(Split, &first));
     patching about = {.given = value_of(9)};
     assert_int_equal(mica_patch(f.world, entity, Split, patch_value, &about), MICA_OK);
     assert_memory_equal(&about.seen, &first, sizeof first);
@@ -226,7 +229,7 @@ static void rows_of_many_chunks_grow_and_close_their_holes(void **state) {
         many_values[i] = value_of(i);
     }
     for (uint32_t i = 0; i < 100; i++) { // the first chunk grows
-        entities[i] = mica_spawn(f.world, {mica_type_of(Split), &many_values[i], 0});
+        entities[i] = mica_spawn(f.world, GIVEN(Split, &many_values[i]));
     }
     assert_int_equal(mica_spawn_many(f.world, MANY - 100, entities + 100, mica_column_of(Split, many_values + 100)),
                      MICA_OK);
@@ -339,7 +342,7 @@ static void arrays_and_structs_are_one_lane(void **state) {
     begin(&f);
     for (uint32_t i = 0; i < 30; i++) {
         const Whole value = value_of(i);
-        mica_spawn(f.world, {mica_type_of(Split), &value, 0});
+        mica_spawn(f.world, GIVEN(Split, &value));
     }
     mica_each (mica_query_of(f.world, mica_write(Split)), it) {
         const Corner *corner = mica_lane_read(it, Split, corner);
@@ -556,7 +559,7 @@ static void commands_give_values_and_resolve_placeholders(void **state) {
     mica_commands *commands = mica_commands_create(f.world);
     const mica_entity old = mica_spawn(f.world, mica_tag(Split));
     Whole value = value_of(11);
-    const mica_entity first = mica_commands_spawn(commands, &(mica_value){mica_type_of(Split), &value, 0}, 1);
+    const mica_entity first = mica_commands_spawn(commands, &GIVEN(Split, &value), 1);
     value.who = first;
     assert_int_equal(mica_set_from(commands, old, Split, &value), MICA_OK);
     const mica_entity second = mica_commands_clone(commands, old);
@@ -609,7 +612,7 @@ static void links_of_many_move_lanes_along(void **state) {
     Whole values[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
         values[i] = value_of(i);
-        children[i] = mica_spawn(f.world, {mica_type_of(Split), &values[i], 0});
+        children[i] = mica_spawn(f.world, GIVEN(Split, &values[i]));
         parents[i] = i % 5 == 0 ? children[0] : parent;
     }
     parents[0] = parent;
@@ -762,7 +765,7 @@ static void change_whole(model *m, mica_entity *entity, uint32_t what, const Who
     switch (what) {
     case 0:
         mica_destroy(world, *entity);
-        *entity = mica_spawn(world, {mica_type_of(Whole), value, 0}, {mica_type_of(Split), value, 0});
+        *entity = mica_spawn(world, GIVEN(Whole, value), GIVEN(Split, value));
         break;
     case 1:
         mica_destroy(world, *entity);
