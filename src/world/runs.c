@@ -48,16 +48,9 @@ static uint64_t pattern_of(const mi_walk *walk, mica_entity entity, const uint32
 
 // How many of the first `limit` handles are the same.
 static uint32_t match_entities(const mica_entity *a, const mica_entity *b, uint32_t limit) {
-    enum { STEP = 8 };
+    enum { STEP = 64 };
     uint32_t count = 0;
-    while (count + STEP <= limit) {
-        mica_entity_bits difference = 0;
-        for (uint32_t i = 0; i < STEP; i++) {
-            difference |= a[count + i].bits ^ b[count + i].bits;
-        }
-        if (difference != 0) {
-            break;
-        }
+    while (count + STEP <= limit && memcmp(a + count, b + count, STEP * sizeof(*a)) == 0) {
         count += STEP;
     }
     while (count < limit && a[count].bits == b[count].bits) {
@@ -217,9 +210,16 @@ static void note_window(mi_walk *walk, uint32_t first, uint32_t size) {
     }
     uint32_t *to = record + 3 + words;
     for (uint32_t i = 0; i < source_count; i++) {
-        for (uint32_t k = 0; i != walk->driver_source && k < kept; k++) {
-            *to++ = walk->places[i][walk->left[k]];
+        if (i == walk->driver_source) {
+            continue;
         }
+        if (words == 0) {
+            memcpy(to, walk->places[i], kept * sizeof(uint32_t));
+        }
+        for (uint32_t k = 0; words > 0 && k < kept; k++) {
+            to[k] = walk->places[i][walk->left[k]];
+        }
+        to += kept;
     }
 }
 
@@ -258,11 +258,30 @@ static void filter_window(mi_walk *walk, uint32_t size) {
     walk->left_count = count;
 }
 
+// Finds the places of a whole window in a pool; false: somebody is not in it.
+static bool place_all_in_pool(const mi_walk *walk, const mi_pool *pool, uint32_t *places) {
+    const mica_entity *entities = walk->window;
+    const bool fetches = pool->count >= MI_FETCHED_COUNT;
+    const uint32_t count = walk->left_count;
+    uint32_t missing = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        if (fetches && k + SLOTS_AHEAD < count) {
+            mi_pool_fetch_slot(pool, entities[k + SLOTS_AHEAD]);
+        }
+        places[k] = mi_pool_find(pool, entities[k]);
+        missing += places[k] == MI_POSITION_NONE;
+    }
+    return missing == 0;
+}
+
 // Finds the places of those left in a pool. Who is not in it though it must be drops out.
 static void place_in_pool(mi_walk *walk, const mi_pool *pool, uint32_t *places, bool is_optional) {
     const mica_entity *entities = walk->window;
     const bool fetches = pool->count >= MI_FETCHED_COUNT;
     const uint32_t count = walk->left_count;
+    if (count > 0 && walk->left[count - 1] == count - 1 && place_all_in_pool(walk, pool, places)) {
+        return; // all of them are left, and stay
+    }
     uint32_t kept = 0;
     for (uint32_t k = 0; k < count; k++) {
         if (fetches && k + SLOTS_AHEAD < count) {
