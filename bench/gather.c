@@ -1,12 +1,14 @@
-// Reading the positions of all entities of a world by one call, into an array that is then summed up, and writing them
-// back by another one; by handles in random order. The limit of reading is that of get/random: it sums up what it finds
-// where it finds it.
+// Reading the positions of all entities of a world by calls for BATCH_SIZE of them, into an array that is then summed
+// up, and writing them back; by handles in random order. The limit of reading is that of get/random: it sums up what it
+// finds where it finds it.
 #include "crowd.h"
 #include "limit_archetype.h"
 #include "limit_pool.h"
 #include "rows.h"
 
 #include <stdlib.h>
+
+enum { BATCH_SIZE = 1024 };
 
 typedef struct gather_state {
     bench_crowd *crowd;
@@ -46,30 +48,55 @@ static void *pool_set_up(int64_t n) {
     return set_up_with(bench_crowd_make_in_pools(n, 0, 0));
 }
 
-static void sum_up(gather_state *state) {
-    float sum = 0;
-    for (uint32_t i = 0; i < state->crowd->n; i++) {
-        sum += state->values[i].x + state->values[i].y + state->values[i].z;
+static void sum_up(const Position *values, uint32_t count, float *sum) {
+    for (uint32_t i = 0; i < count; i++) {
+        *sum += values[i].x + values[i].y + values[i].z;
     }
-    state->crowd->result = bench_mix_floats(0, sum, 0, 0);
+}
+
+static uint32_t batch_size(const bench_crowd *crowd, uint32_t first) {
+    const uint32_t rest = crowd->n - first;
+    return rest < BATCH_SIZE ? rest : BATCH_SIZE;
 }
 
 static void run(void *context) {
     gather_state *state = context;
-    const bench_crowd *crowd = state->crowd;
-    if (mica_gather(crowd->world, crowd->entities, (int32_t)crowd->n, Position, state->values, NULL) ==
-        (int32_t)crowd->n) {
-        sum_up(state);
+    bench_crowd *crowd = state->crowd;
+    int32_t found_count = 0;
+    float sum = 0;
+    for (uint32_t first = 0; first < crowd->n; first += BATCH_SIZE) {
+        const uint32_t count = batch_size(crowd, first);
+        Position values[BATCH_SIZE];
+        found_count += mica_gather(crowd->world, crowd->entities + first, (int32_t)count, Position, values, NULL);
+        sum_up(values, count, &sum);
     }
+    crowd->result = found_count == (int32_t)crowd->n ? bench_mix_floats(0, sum, 0, 0) : 0;
 }
 
 static void pool_run(void *context) {
     gather_state *state = context;
-    const bench_crowd *crowd = state->crowd;
-    if (mica_gather(crowd->world, crowd->entities, (int32_t)crowd->n, PoolPosition, state->values, NULL) ==
-        (int32_t)crowd->n) {
-        sum_up(state);
+    bench_crowd *crowd = state->crowd;
+    int32_t found_count = 0;
+    float sum = 0;
+    for (uint32_t first = 0; first < crowd->n; first += BATCH_SIZE) {
+        const uint32_t count = batch_size(crowd, first);
+        Position values[BATCH_SIZE];
+        found_count += mica_gather(crowd->world, crowd->entities + first, (int32_t)count, PoolPosition, values, NULL);
+        sum_up(values, count, &sum);
     }
+    crowd->result = found_count == (int32_t)crowd->n ? bench_mix_floats(0, sum, 0, 0) : 0;
+}
+
+// All values in one array, which is larger than the cache.
+static void whole_run(void *context) {
+    gather_state *state = context;
+    bench_crowd *crowd = state->crowd;
+    const int32_t n = (int32_t)crowd->n;
+    float sum = 0;
+    if (mica_gather(crowd->world, crowd->entities, n, Position, state->values, NULL) == n) {
+        sum_up(state->values, crowd->n, &sum);
+    }
+    crowd->result = bench_mix_floats(0, sum, 0, 0);
 }
 
 static uint64_t check(void *context) {
@@ -98,6 +125,7 @@ static uint64_t scatter_check(void *context) {
 
 static const bench_side from_table = {.set_up = set_up, .run = run, .check = check, .tear_down = tear_down};
 static const bench_side from_pool = {.set_up = pool_set_up, .run = pool_run, .check = check, .tear_down = tear_down};
+static const bench_side whole = {.set_up = set_up, .run = whole_run, .check = check, .tear_down = tear_down};
 static const bench_side scatter = {
     .set_up = set_up,
     .run = scatter_run,
@@ -109,6 +137,7 @@ static const bench_row rows[] = {
     {"gather/random", "main", 10000, "ns/entity", 10000, &from_table, &limit_get_random},
     {"gather/random", "main", 100000, "ns/entity", 100000, &from_table, &limit_get_random},
     {"gather/random", "main", 1000000, "ns/entity", 1000000, &from_table, &limit_get_random},
+    {"gather/random", "whole", 1000000, "ns/entity", 1000000, &whole, &limit_get_random},
     {"gather/random", "pool", 100000, "ns/entity", 100000, &from_pool, &limit_pool_get},
     {"gather/random", "pool", 1000000, "ns/entity", 1000000, &from_pool, &limit_pool_get},
     {"gather/random", "scatter", 100000, "ns/entity", 100000, &scatter, &limit_scatter_random},

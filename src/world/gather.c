@@ -35,43 +35,46 @@ static inline void fetch_place(const uint8_t *place, bool writes) {
     }
 }
 
+static size_t column_offset(const value_search *search, const mi_table *table) {
+    return mi_table_has(table, search->component) ? (size_t)table->offset_of[search->component] * MI_COLUMN_ALIGN : 0;
+}
+
 // Finds the places of a block in tables and asks for them: how many there are. `writes` is the search's, and known
 // where this is inlined.
 static inline uint32_t find_rows(const value_search *search, const mica_entity *entities, uint32_t count,
                                  value_places *places, bool writes) {
     const mi_slots slots = search->store->slots;
     const mi_chunk *chunks = search->store->chunks;
+    const uint64_t version = search->store->version;
     const size_t size = search->size;
     const mi_table *known = NULL; // the table of the last row, and the offset of the column there, 0: it has none
     size_t offset = 0;
-    uint32_t found_count = 0;
+    uint32_t missing_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t location = 0;
-        places->at[i] = NULL;
         if (MICA_UNLIKELY(!mi_slots_resolve(&slots, entities[i], &location) || location == 0)) {
+            places->at[i] = NULL;
+            missing_count++;
             continue;
         }
         const mi_chunk *chunk = &chunks[location >> MI_ROW_BITS];
-        const mi_table *table = chunk->of.table;
-        if (MICA_UNLIKELY(table != known)) {
-            known = table;
-            offset = mi_table_has(table, search->component)
-                         ? (size_t)table->offset_of[search->component] * MI_COLUMN_ALIGN
-                         : 0;
+        if (MICA_UNLIKELY(chunk->of.table != known)) {
+            known = chunk->of.table;
+            offset = column_offset(search, known);
         }
         if (MICA_UNLIKELY(offset == 0)) {
+            places->at[i] = NULL;
+            missing_count++;
             continue;
         }
         uint8_t *column = chunk->base + offset;
-        uint8_t *place = column + mi_row_of(location) * size;
         if (writes) {
-            mi_column_mark(column, search->store->version);
+            mi_column_mark(column, version);
         }
-        fetch_place(place, writes);
-        places->at[i] = place;
-        found_count++;
+        places->at[i] = column + mi_row_of(location) * size;
+        fetch_place(places->at[i], writes);
     }
-    return found_count;
+    return count - missing_count;
 }
 
 // The same in a pool.
@@ -104,11 +107,10 @@ static void fetch_entities(const value_search *search, const mica_entity *entiti
         }
         return;
     }
-    const uint64_t *data = search->store->slots.data;
-    const uint32_t capacity = search->store->slots.capacity;
+    // What is asked for in vain does no harm, wherever a handle of nobody points.
+    const uintptr_t slots = (uintptr_t)search->store->slots.data;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t index = mica_entity_index(entities[i]);
-        __builtin_prefetch(&data[index < capacity ? index : 0]);
+        __builtin_prefetch((const void *)(slots + (uintptr_t)mica_entity_index(entities[i]) * sizeof(uint64_t)));
     }
 }
 
