@@ -7,17 +7,29 @@
 #include "store/row_batch.h"
 
 #include "base/error.h"
-#include "store/fetch.h"
 #include "store/visibility.h"
 
 #include <string.h>
 
-static mica_entity *handles_at(const mi_store *store, uint32_t location) {
-    return (mica_entity *)(void *)mi_store_base(store, location);
+static mica_entity *handle_at(const mi_store *store, uint32_t location) {
+    return (mica_entity *)(void *)mi_store_base(store, location) + mi_row_of(location);
+}
+
+void mi_row_batch_begin(mi_row_batch *batch, mi_store *store, mica_component component) {
+    batch->store = store;
+    batch->component = component;
+    batch->fetches = mi_fetches(store);
+    batch->hides = mi_store_hides_any(store);
+    batch->count = 0;
+    batch->run_count = 0;
+    batch->run_left = 0;
+    batch->values = NULL;
+    batch->from = NULL;
+    batch->to = NULL;
 }
 
 // Lets tables count the rows of the last run, which ends.
-static void end_run(mi_row_batch *batch) {
+static void end_run(const mi_row_batch *batch) {
     const mi_row_run *run = &batch->runs[batch->run_count - 1];
     const uint32_t count = batch->count - run->first;
     if (run->place != 0) {
@@ -29,93 +41,49 @@ static void end_run(mi_row_batch *batch) {
     run->from->row_moves += count; // the root table has no rows, but this is as if they went
 }
 
-// Begins a run of as many entities as fit in the chunk that new rows come to, and in the one whose rows fill holes.
-MI_APART static const mi_row_run *begin_run(mi_row_batch *batch, mi_table *from, mi_table *to) {
+// A run is of as many entities as fit in the chunk that new rows come to, and in the one whose rows fill holes.
+MI_APART void mi_row_batch_begin_run(mi_row_batch *batch, mi_table *from, mi_table *to) {
     mi_store *store = batch->store;
     const mi_table *root = mi_store_root(store);
+    MI_ASSERT(from != to && from->is_plain && to->is_plain && batch->count < MI_ROW_BATCH);
     if (batch->run_count > 0) {
         end_run(batch);
     }
-    MI_ASSERT(from != to && from->is_plain && to->is_plain);
     mi_row_run *run = &batch->runs[batch->run_count++];
     *run = (mi_row_run){.from = from, .to = to, .first = batch->count};
+    batch->from = from;
+    batch->to = to;
     batch->run_left = MI_ROW_BATCH;
+    batch->place_handle = NULL;
+    batch->last_handle = NULL;
     if (to != root) {
         run->place = mi_store_location(to, to->row_count);
         const uint32_t room = (1u << to->shift) - mi_row_of(run->place);
         batch->run_left = room < batch->run_left ? room : batch->run_left;
+        batch->place_handle = handle_at(store, run->place);
         mi_column_mark(mi_store_base(store, run->place), store->version);
     }
     if (from != root) {
         run->last = mi_store_location(from, from->row_count - 1);
         const uint32_t rows = mi_row_of(run->last) + 1;
         batch->run_left = rows < batch->run_left ? rows : batch->run_left;
+        batch->last_handle = handle_at(store, run->last);
     }
-    return run;
+    batch->place = run->place;
+    batch->last = run->last;
 }
 
-// The row at `location` goes, and the one at `last` comes there.
-MI_APART static void count_hidden_rows(mi_store *store, uint32_t location, mica_entity left, uint32_t last,
-                                       mica_entity moved) {
-    mi_store_count_hidden_row(store, left, location, false);
-    if (last != location) {
-        mi_store_count_hidden_row(store, moved, last, false);
-        mi_store_count_hidden_row(store, moved, location, true);
-    }
-}
-
-// Closes the hole at `location` as far as handles go.
-static inline void fill_hole(mi_store *store, uint32_t location, mica_entity left, uint32_t last) {
-    const mica_entity moved = handles_at(store, last)[mi_row_of(last)];
-    if (MICA_UNLIKELY(mi_store_hides_any(store))) {
-        count_hidden_rows(store, location, left, last, moved);
-    }
-    if (MICA_LIKELY(last != location)) {
-        mica_entity *handles = handles_at(store, location);
-        handles[mi_row_of(location)] = moved;
-        mi_column_mark(handles, store->version);
-        mi_slots_move(&store->slots, mica_entity_index(moved), location);
-    }
-}
-
-// Asks for the values that are going to be copied, and for the slot of an entity that will fill a hole.
-static inline void fetch_values(const mi_store *store, const mi_table *table, uint32_t location, uint32_t last) {
-    const uint8_t *base = mi_store_base(store, location);
-    const uint32_t row = mi_row_of(location);
-    const mi_column *end = table->columns + table->column_count;
-    for (const mi_column *column = table->columns; column < end; column++) {
-        __builtin_prefetch(base + column->offset + (size_t)row * column->size, 1);
-    }
-    if (mi_row_of(last) >= MI_ROWS_AHEAD) {
-        mi_fetch_slot(&store->slots, handles_at(store, last)[mi_row_of(last) - MI_ROWS_AHEAD]);
-    }
-}
-
-void mi_row_batch_add(mi_row_batch *batch, mica_entity entity, uint32_t location, mi_table *from, mi_table *to) {
+MI_APART void mi_row_batch_count_hidden(const mi_row_batch *batch, mica_entity entity, uint32_t location) {
     mi_store *store = batch->store;
-    const mi_row_run *run = batch->run_count > 0 ? &batch->runs[batch->run_count - 1] : NULL;
-    if (MICA_UNLIKELY(run == NULL || run->from != from || run->to != to || batch->run_left == 0)) {
-        run = begin_run(batch, from, to);
+    if (batch->place_handle != NULL) {
+        mi_store_count_hidden_row(store, entity, batch->place, true);
     }
-    const uint32_t number = batch->count++;
-    const uint32_t number_in_run = number - run->first;
-    batch->run_left--;
-    batch->from[number] = location;
-    uint32_t place = 0;
-    if (MICA_LIKELY(run->place != 0)) {
-        place = run->place + number_in_run;
-        handles_at(store, place)[mi_row_of(place)] = entity;
-        if (MICA_UNLIKELY(mi_store_hides_any(store))) {
-            mi_store_count_hidden_row(store, entity, place, true);
+    if (batch->last_handle != NULL) {
+        mi_store_count_hidden_row(store, entity, location, false);
+        if (batch->last != location) {
+            mi_store_count_hidden_row(store, *batch->last_handle, batch->last, false);
+            mi_store_count_hidden_row(store, *batch->last_handle, location, true);
         }
-    }
-    mi_slots_move(&store->slots, mica_entity_index(entity), place);
-    if (MICA_LIKELY(run->last != 0)) {
-        const uint32_t last = run->last - number_in_run;
-        if (batch->fetches) {
-            fetch_values(store, from, location, last);
-        }
-        fill_hole(store, location, entity, last);
     }
 }
 
@@ -131,13 +99,18 @@ typedef struct left_column {
 // Copies the values of a column's rows to places that follow each other from `to` on (NULL: they are left), and fills
 // the holes; the latest stamp of those that were copied. Inlined once for each of the common sizes.
 static inline uint64_t carry_values(const left_column *left, uint8_t *to, uint32_t size) {
-    uint8_t *last_column = left->chunks[left->last >> MI_ROW_BITS].base + left->offset;
+    // Bytes that are copied could be those of `left`, for all that a compiler knows.
+    const mi_chunk *chunks = left->chunks;
+    const uint32_t *from = left->from;
+    const uint32_t count = left->count;
+    const size_t offset = left->offset;
+    uint8_t *last_column = chunks[left->last >> MI_ROW_BITS].base + offset;
     const uint64_t last_version = mi_column_head_of(last_column)->version;
     const uint8_t *last_value = last_column + (size_t)mi_row_of(left->last) * size;
     uint64_t latest = 0;
-    for (uint32_t i = 0; i < left->count; i++) {
-        const uint32_t location = left->from[i];
-        uint8_t *column = left->chunks[location >> MI_ROW_BITS].base + left->offset;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t location = from[i];
+        uint8_t *column = chunks[location >> MI_ROW_BITS].base + offset;
         uint8_t *value = column + (size_t)mi_row_of(location) * size;
         const uint64_t version = mi_column_head_of(column)->version;
         if (to != NULL) {
@@ -182,7 +155,7 @@ static void fill_new(const mi_row_batch *batch, const mi_row_run *run, const mi_
 
 static left_column left_column_of(const mi_row_batch *batch, const mi_row_run *run, uint32_t count, size_t offset) {
     return (left_column){.chunks = batch->store->chunks,
-                         .from = batch->from + run->first,
+                         .from = batch->locations + run->first,
                          .count = count,
                          .last = run->last,
                          .offset = offset};
@@ -241,4 +214,5 @@ void mi_row_batch_flush(mi_row_batch *batch) {
     }
     batch->count = 0;
     batch->run_count = 0;
+    batch->run_left = 0; // the next entity begins a run
 }

@@ -348,7 +348,8 @@ static void move_rows(const mi_many *many) {
     mi_store *store = &many->world->store;
     const bool fetches = mi_fetches(store);
     const bool removes = many->verb == MI_MANY_REMOVE;
-    mi_row_batch batch = {.store = store, .component = many->type->info.id, .fetches = fetches};
+    mi_row_batch batch;
+    mi_row_batch_begin(&batch, store, many->type->info.id);
     route known = {0};
     for (uint32_t i = 0; i < many->count; i++) {
         if (fetches) {
