@@ -48,6 +48,18 @@ static void a_region_without_pieces_has_no_block(void **state) {
     assert_true(mi_region_validate(f->region));
 }
 
+static void a_region_holds_what_it_has_handed_out(void **state) {
+    fixture *f = *state;
+    const int outside = 0;
+    assert_false(mi_region_holds(f->region, &outside));
+    uint8_t *small = mi_region_take(f->region, 64, 64);
+    uint8_t *large = mi_region_take(f->region, MI_REGION_BLOCK_SIZE, 64); // in a block of its own
+    assert_true(mi_region_holds(f->region, small) && mi_region_holds(f->region, small + 63));
+    assert_true(mi_region_holds(f->region, large + MI_REGION_BLOCK_SIZE - 1));
+    assert_false(mi_region_holds(f->region, &outside));
+    assert_false(mi_region_holds(f->region, NULL));
+}
+
 // Pieces that fill half a first block and more: each new block is about as large as all before it, up to the largest.
 static void blocks_grow_with_what_is_in_use(void **state) {
     fixture *f = *state;
@@ -471,6 +483,7 @@ static void given_memory_is_searched_for_the_last_piece_that_fits(void **state) 
 int main(void) {
     const struct CMUnitTest tests[] = {
         REGION_TEST(a_region_without_pieces_has_no_block),
+        REGION_TEST(a_region_holds_what_it_has_handed_out),
         REGION_TEST(blocks_grow_with_what_is_in_use),
         REGION_TEST(a_first_piece_too_large_for_the_small_block_gets_one_that_holds_it),
         REGION_TEST(a_piece_may_fill_the_first_block),
