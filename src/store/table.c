@@ -80,10 +80,18 @@ size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offse
 
 // The largest power of two of rows that fits a full chunk.
 static uint32_t full_shift_of(const mi_table *table) {
+    size_t row_size = sizeof(mica_entity);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        row_size += table->columns[i].size;
+    }
     uint32_t shift = 0;
-    while (shift < MI_ROW_BITS && mi_table_chunk_size(table, shift + 1) <= MI_CHUNK_BYTES &&
-           mi_table_chunk_size(table, shift + 1) != 0) {
+    while (shift < MI_ROW_BITS && row_size << (shift + 1) <= MI_CHUNK_BYTES) {
         shift++;
+    }
+    // Heads and what lies between columns come on top.
+    while (shift > 0 &&
+           (mi_table_chunk_size(table, shift) > MI_CHUNK_BYTES || mi_table_chunk_size(table, shift) == 0)) {
+        shift--;
     }
     return shift;
 }

@@ -589,6 +589,92 @@ static void hundreds_of_components_are_told_apart(void **state) {
     watched_end(&w);
 }
 
+// Entities with a number and a set of marks, and what a query that leaves the first mark out has done to them.
+enum { MARK_COUNT = 6, MARKED_COUNT = 200 };
+typedef struct marked {
+    mica_entity entity; // null: there is none
+    int32_t number;
+    uint32_t marks;
+} marked;
+
+static void make_or_destroy(mica_world *world, marked *one, const mica_component *marks, uint32_t set) {
+    if (!mica_entity_is_null(one->entity)) {
+        assert_int_equal(mica_destroy(world, one->entity), MICA_OK);
+        one->entity = MICA_NULL;
+        return;
+    }
+    *one = (marked){.number = (int32_t)set, .marks = set};
+    one->entity = mica_spawn(world, mica_value_of(InTable, {(int32_t)set}));
+    for (uint32_t i = 0; i < MARK_COUNT; i++) {
+        if ((set >> i & 1) != 0) {
+            assert_int_equal(mica_entity_add(world, one->entity, marks[i], NULL), MICA_OK);
+        }
+    }
+}
+
+static void tables_come_and_go_beside_a_query_that_is_held(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    test_random random = {.state = 11};
+    mica_component marks[MARK_COUNT];
+    for (int32_t i = 0; i < MARK_COUNT; i++) {
+        const char name[] = {'M', (char)('f' - i), 0};
+        marks[i] = mica_schema_register_named(mica_world_schema(w.world), mica_type_of(TableMark), name, NULL);
+    }
+    const mica_term terms[] = {mica_write(InTable), {.component = marks[0], .use = MICA_USE_WITHOUT}};
+    mica_query *query = mica_query_create(w.world, terms, 2);
+    marked all[MARKED_COUNT] = {{.number = 0}};
+    for (int32_t round = 0; round < 100; round++) {
+        for (int32_t i = 0; i < 30; i++) {
+            marked *one = &all[test_random_below(&random, MARKED_COUNT)];
+            make_or_destroy(w.world, one, marks, test_random_below(&random, 1 << MARK_COUNT));
+        }
+        if (round % 7 == 6) {
+            assert_int_equal(mica_world_trim(w.world), MICA_OK);
+        }
+        int32_t visited = 0;
+        mica_each (query, it) {
+            InTable *values = mica_write_of(it, InTable);
+            for (int32_t i = 0; i < it.count; i++, visited++) {
+                values[i].number += 100;
+            }
+        }
+        for (int32_t i = 0; i < MARKED_COUNT; i++) {
+            const bool matches = !mica_entity_is_null(all[i].entity) && (all[i].marks & 1) == 0;
+            all[i].number += matches ? 100 : 0;
+            visited -= matches;
+            if (!mica_entity_is_null(all[i].entity)) {
+                assert_int_equal(mica_get(w.world, all[i].entity, InTable)->number, all[i].number);
+            }
+        }
+        assert_int_equal(visited, 0);
+        assert_valid(w.world);
+    }
+    mica_query_release(query);
+    watched_end(&w);
+}
+
+static void there_are_columns_while_there_is_a_span(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_value_of(InTable, {7}), mica_value_of(OtherInTable, {8}));
+    mica_iter it = mica_query_begin(mica_query_of(w.world, mica_read(InTable)));
+    assert_null(mica_read_of(it, InTable));
+    assert_true(mica_iter_next(&it));
+    assert_int_equal(mica_read_of(it, InTable)->number, 7);
+    assert_null(mica_write_of(it, InTable)); // it is there, and only read
+    assert_int_equal(mica_last_result(), MICA_NO_ACCESS);
+    assert_null(mica_read_of(it, OtherInTable));
+    assert_int_equal(mica_last_result(), MICA_NO_ACCESS);
+    assert_false(mica_iter_next(&it));
+    mica_iter_end(&it);
+    assert_null(mica_read_of(it, InTable));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    watched_end(&w);
+}
+
 static void writing_marks_the_spans_column_alone(void **state) {
     (void)state;
     watched_world w;
@@ -634,6 +720,8 @@ int main(void) {
         cmocka_unit_test(commands_of_nested_walks_are_applied_when_the_last_ends),
         cmocka_unit_test(every_result_of_a_query_has_what_it_asks_for_after_long_churn),
         cmocka_unit_test(hundreds_of_components_are_told_apart),
+        cmocka_unit_test(tables_come_and_go_beside_a_query_that_is_held),
+        cmocka_unit_test(there_are_columns_while_there_is_a_span),
         cmocka_unit_test(writing_marks_the_spans_column_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
