@@ -165,9 +165,9 @@ struct mica_spawn_plan {
 struct mica_front {
     uint32_t walk_count;                // open walks
     bool running_locks;                 // the running system declared its access: structure is locked
+    bool is_wide;                       // somebody waits for a query, or observes all components
     bool is_watched;                    // somebody observes anything but resources
     bool watches_writes;                // somebody wants to know of values written through addresses
-    bool is_zero;                       // so that no byte from `walk_count` to here is without a meaning
     const struct mi_callback *callback; // the innermost that runs, NULL: none
     struct mica_spawn_plan spawn_plans[MICA_SPAWN_PLAN_COUNT]; // by hash of their words
 };

@@ -243,14 +243,14 @@ static void tell_of_removals(report *to, const mi_systems *systems) {
 void mi_observers_begin_tick(mica_world *world) {
     for (uint32_t i = 0; i < world->signals.observers.count; i++) {
         mi_observer *observer = world->signals.observers.data[i];
-        observer->calls_before_tick = observer->call_count;
+        observer->calls_before_tick = mi_observer_calls(observer);
     }
 }
 
 void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds) {
     for (uint32_t i = 0; i < world->signals.observers.count; i++) {
         mi_observer *observer = world->signals.observers.data[i];
-        const uint64_t calls = observer->call_count - observer->calls_before_tick;
+        const uint64_t calls = mi_observer_calls(observer) - observer->calls_before_tick;
         const uint64_t sampled = observer->sampled_count > 0 ? observer->sampled_count : 1;
         const double spent = (double)calls * (double)observer->sampled_nanoseconds / (double)sampled;
         observer->tick_nanoseconds += spent - observer->tick_nanoseconds / FADE;
@@ -270,7 +270,7 @@ static void tell_of_observers(report *to, const mi_signals *signals) {
             begin(to),
             "observer \"%s\" takes about %d %% of the ticks' time (%llu calls in all): let it do less, or let a "
             "system handle what has changed once a tick",
-            observer->name, share < 1 ? (int)(share * 100) : 100, (unsigned long long)observer->call_count);
+            observer->name, share < 1 ? (int)(share * 100) : 100, (unsigned long long)mi_observer_calls(observer));
         tell(to, MICA_DIAGNOSIS_OBSERVER, observer->name);
     }
 }

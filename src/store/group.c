@@ -123,6 +123,7 @@ mi_group *mi_store_add_group(mi_store *store, mi_pool *const *pools, uint32_t ow
     }
     for (uint32_t i = 0; i < all_count + none_count; i++) {
         pools[i]->groups.data[pools[i]->groups.count++] = group;
+        mi_pool_note_room(pools[i]);
         if (i < owned_count) {
             pools[i]->owner = group;
             pools[i]->structure++; // walks may go through another pool from now on
@@ -148,6 +149,7 @@ void mi_store_drop_group(mi_store *store, mi_group *group) {
     for (uint32_t i = 0; i < store->pool_list.count; i++) {
         mi_pool *pool = store->pool_list.data[i];
         forget(pool->groups.data, &pool->groups.count, group);
+        mi_pool_note_room(pool);
         if (pool->owner == group) {
             pool->owner = NULL;
             pool->structure++;

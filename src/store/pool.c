@@ -14,7 +14,6 @@
 #include "base/error.h"
 
 #define VALUE_ALIGN 64u
-#define PACKED_SHIFT 10u // positions a page of a packed pool: 1 << PACKED_SHIFT
 #define POSITION_MAX ((uint64_t)MICA_INDEX_MAX)
 
 enum { CAPACITY_LEAST = 8, PAGE_CAPACITY_LEAST = 1, SPARSE_COUNT_LEAST = 4 };
@@ -25,7 +24,7 @@ static bool is_paged(const mi_pool *pool) {
 
 static uint32_t page_shift_of(const mi_type *type) {
     if (type->info.size == 0 || type->info.layout != MICA_PAGED) {
-        return PACKED_SHIFT;
+        return MI_PACKED_SHIFT;
     }
     MI_ASSERT(type->info.page_size != 0 && (type->info.page_size & (type->info.page_size - 1)) == 0);
     return (uint32_t)__builtin_ctz(type->info.page_size);
@@ -95,9 +94,11 @@ static void give(mi_heap *heap, void *memory, size_t byte_size, size_t alignment
 
 // Room
 
-// Called whenever one of the capacities has changed.
-static void note_room(mi_pool *pool) {
+void mi_pool_note_room(mi_pool *pool) {
     pool->room = pool->size == 0 || pool->capacity < pool->value_capacity ? pool->capacity : pool->value_capacity;
+    const bool is_plain =
+        pool->is_simple && mi_value_is_small(pool->size) && !is_paged(pool) && pool->groups.count == 0;
+    pool->plain_room = is_plain ? pool->room : 0;
 }
 
 // Brings handles, and bits of who is live, into memory for `capacity` positions.
@@ -128,7 +129,7 @@ static bool resize_positions(mi_pool *pool, mi_heap *heap, uint32_t capacity) {
     pool->entities = entities;
     pool->live = live;
     pool->capacity = capacity;
-    note_room(pool);
+    mi_pool_note_room(pool);
     return true;
 }
 
@@ -187,7 +188,7 @@ static bool resize_piece(mi_pool *pool, mi_heap *heap, const mica_allocator *val
     }
     pool->values = to;
     pool->value_capacity = capacity;
-    note_room(pool);
+    mi_pool_note_room(pool);
     return true;
 }
 
@@ -197,7 +198,7 @@ static void drop_pages(mi_pool *pool, mi_heap *heap, uint32_t keep) {
         give(heap, pool->pages[i], values_bytes(pool, 1u << pool->page_shift), value_align(pool));
     }
     pool->value_capacity = keep << pool->page_shift;
-    note_room(pool);
+    mi_pool_note_room(pool);
 }
 
 // Adds pages to a paged pool until `need` positions have room for a value; all or none. The lists have room.
@@ -211,7 +212,7 @@ static bool add_pages(mi_pool *pool, mi_heap *heap, uint64_t need) {
             return false;
         }
         pool->value_capacity += 1u << pool->page_shift;
-        note_room(pool);
+        mi_pool_note_room(pool);
     }
     return true;
 }
@@ -503,6 +504,8 @@ mi_pool *mi_pool_create(mi_heap *heap, mi_region *region, const mi_type *type, u
         pool->region = region;
         pool->type = type;
         pool->index = index;
+        pool->mask_word = index / 64;
+        pool->mask_bit = UINT64_C(1) << index % 64;
         pool->size = type->info.size;
         pool->page_shift = page_shift_of(type);
         pool->is_simple = !type->has_construct && !type->has_destruct && !type->has_move && !type->has_copy &&
@@ -584,6 +587,10 @@ uint32_t mi_pool_position_of(const mi_pool *pool, const void *address) {
 }
 
 static const char *validate_room(const mi_pool *pool) {
+    if (pool->plain_room != 0 && (pool->plain_room != pool->room || !pool->is_simple || is_paged(pool) ||
+                                  !mi_value_is_small(pool->size) || pool->groups.count > 0)) {
+        return "pool: elements are taken for plain ones";
+    }
     if (pool->count > pool->room || pool->room > pool->capacity ||
         (pool->size != 0 && pool->room > pool->value_capacity)) {
         return "pool: more positions than there is room for";

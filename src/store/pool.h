@@ -24,6 +24,8 @@
 #define MI_SPARSE_SHIFT 12u
 #define MI_SPARSE_SIZE (1u << MI_SPARSE_SHIFT)
 #define MI_SPARSE_NONE UINT64_MAX
+// Positions that a version is for where values are not paged: 1 << MI_PACKED_SHIFT.
+#define MI_PACKED_SHIFT 10u
 // No position.
 #define MI_POSITION_NONE UINT32_MAX
 
@@ -44,14 +46,17 @@ typedef struct mi_pool {
     uint32_t capacity;       // positions that `entities` has room for
     uint32_t value_capacity; // positions that have room for a value
     uint32_t room;           // the smaller one of the two; of a tag, the first
-    uint32_t index;          // number among its store's pools: its bit in masks
-    uint64_t structure;      // grows when an element comes, goes or moves: what is cached about positions is void
-    uint64_t *versions;      // by page
-    uint64_t *live;          // stable pools: a bit a position
-    uint32_t *sparse_live;   // elements by page of `sparse`
-    uint64_t *sparse_spare;  // an empty page that the next one is made of, NULL: none
-    mi_region *region;       // where pages of `sparse` come from, NULL: the heap
-    uint32_t page_capacity;  // of `pages` and `versions`
+    uint32_t plain_room;    // the same, 0 unless the pool is plain: simple, small, not paged, and of no group's concern
+    uint32_t index;         // number among its store's pools: its bit in masks, which is
+    uint32_t mask_word;     // in this word,
+    uint64_t mask_bit;      // this one
+    uint64_t structure;     // grows when an element comes, goes or moves: what is cached about positions is void
+    uint64_t *versions;     // by page
+    uint64_t *live;         // stable pools: a bit a position
+    uint32_t *sparse_live;  // elements by page of `sparse`
+    uint64_t *sparse_spare; // an empty page that the next one is made of, NULL: none
+    mi_region *region;      // where pages of `sparse` come from, NULL: the heap
+    uint32_t page_capacity; // of `pages` and `versions`
     const mi_type *type;
     struct mi_group *owner;             // the group that keeps its members in front, NULL: none
     MI_ARRAY(struct mi_group *) groups; // all groups that its elements decide about, the owner included
@@ -98,6 +103,8 @@ static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t v
 uint32_t mi_pool_claim(mi_pool *pool);
 // Publishes `count` elements from position pool->count on, past all tombstones; their values are made.
 void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t count, uint64_t version);
+// To be called whenever capacities or groups have changed.
+void mi_pool_note_room(mi_pool *pool);
 // Gives a page of `sparse` on which nobody is left back, or keeps it for the next one.
 void mi_pool_drop_page(mi_pool *pool, mi_heap *heap, uint32_t page);
 // Makes a position of a stable pool a tombstone.
@@ -173,6 +180,13 @@ static inline void mi_pool_mark(mi_pool *pool, uint32_t position, uint64_t versi
         *stamp = version;
     }
 }
+// The same where values are not paged.
+static inline void mi_pool_mark_packed(mi_pool *pool, uint32_t position, uint64_t version) {
+    uint64_t *stamp = &pool->versions[position >> MI_PACKED_SHIFT];
+    if (*stamp != version) {
+        *stamp = version;
+    }
+}
 // Stamps the page of a position that takes over a value stamped `version` elsewhere.
 static inline void mi_pool_mark_since(mi_pool *pool, uint32_t position, uint64_t version) {
     uint64_t *stamp = &pool->versions[position >> pool->page_shift];
@@ -205,24 +219,18 @@ static inline bool mi_pool_open_index(mi_pool *pool, mi_heap *heap, uint32_t ent
 }
 
 // Lets an entity whose slot is given stand at a position that has just been taken into use.
-static inline void mi_pool_enter(mi_pool *pool, mica_entity entity, uint64_t *slot, uint32_t position,
-                                 uint64_t version) {
+static inline void mi_pool_enter(mi_pool *pool, mica_entity entity, uint64_t *slot, uint32_t position) {
     *slot = mi_pool_slot(entity, position);
     pool->sparse_live[mica_entity_index(entity) >> MI_SPARSE_SHIFT]++;
     pool->entities[position] = entity;
     pool->structure++;
-    if (pool->size != 0) {
-        mi_pool_mark(pool, position, version);
-    }
 }
-// Makes the slot of an entity that does not stand anywhere any more say so.
-static inline void mi_pool_leave(mi_pool *pool, mi_heap *heap, uint32_t entity_index, uint64_t *slot) {
-    const uint32_t page = entity_index >> MI_SPARSE_SHIFT;
+// Makes the slot of an entity that does not stand anywhere any more say so. True: nobody is left on its page, which is
+// to be dropped.
+static inline bool mi_pool_leave(mi_pool *pool, uint32_t entity_index, uint64_t *slot) {
     *slot = MI_SPARSE_NONE;
     pool->structure++;
-    if (MICA_UNLIKELY(--pool->sparse_live[page] == 0)) {
-        mi_pool_drop_page(pool, heap, page);
-    }
+    return MICA_UNLIKELY(--pool->sparse_live[entity_index >> MI_SPARSE_SHIFT] == 0);
 }
 
 static inline uint64_t *mi_pool_slot_of(const mi_pool *pool, mica_entity entity) {
@@ -246,7 +254,10 @@ static inline void mi_pool_move_value(mi_pool *pool, const mica_allocator *value
 static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version) {
     MI_ASSERT(mi_pool_has_room(pool) && !mi_pool_has(pool, entity));
     const uint32_t position = MICA_UNLIKELY(pool->live != NULL) ? mi_pool_claim(pool) : pool->count++;
-    mi_pool_enter(pool, entity, mi_pool_slot_of(pool, entity), position, version);
+    mi_pool_enter(pool, entity, mi_pool_slot_of(pool, entity), position);
+    if (pool->size != 0) {
+        mi_pool_mark(pool, position, version);
+    }
 }
 
 static inline void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position) {
@@ -261,11 +272,12 @@ static inline void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_all
             mi_pool_move_value(pool, values, position, last);
         }
     }
-    mi_pool_leave(pool, heap, mica_entity_index(entity), mi_pool_slot_of(pool, entity));
+    if (mi_pool_leave(pool, mica_entity_index(entity), mi_pool_slot_of(pool, entity))) {
+        mi_pool_drop_page(pool, heap, mica_entity_index(entity) >> MI_SPARSE_SHIFT);
+    }
 }
-// The same for an entity at a position of a pool that is simple.
-static inline void mi_pool_take_simple(mi_pool *pool, mi_heap *heap, mica_entity entity, uint64_t *slot,
-                                       uint32_t position) {
+// The same for an entity at a position of a pool that is simple. True: the page of `slot` is to be dropped.
+static inline bool mi_pool_take_simple(mi_pool *pool, mica_entity entity, uint64_t *slot, uint32_t position) {
     MI_ASSERT(pool->is_simple && position < pool->count && pool->live == NULL);
     const uint32_t last = --pool->count;
     if (position != last) {
@@ -275,5 +287,21 @@ static inline void mi_pool_take_simple(mi_pool *pool, mi_heap *heap, mica_entity
             mi_pool_mark_since(pool, position, pool->versions[last >> pool->page_shift]);
         }
     }
-    mi_pool_leave(pool, heap, mica_entity_index(entity), slot);
+    return mi_pool_leave(pool, mica_entity_index(entity), slot);
+}
+// The same for a pool that is plain.
+static inline bool mi_pool_take_plain(mi_pool *pool, mica_entity entity, uint64_t *slot, uint32_t position) {
+    MI_ASSERT(pool->plain_room > 0 && position < pool->count);
+    const uint32_t last = --pool->count;
+    if (position != last) {
+        mi_pool_stand_at(pool, pool->entities[last], position);
+        const uint32_t size = pool->size;
+        if (size != 0) {
+            const uint64_t stamp = pool->versions[last >> MI_PACKED_SHIFT];
+            uint64_t *place_stamp = &pool->versions[position >> MI_PACKED_SHIFT];
+            *place_stamp = *place_stamp < stamp ? stamp : *place_stamp;
+            mi_value_copy_small(pool->values + (size_t)position * size, pool->values + (size_t)last * size, size);
+        }
+    }
+    return mi_pool_leave(pool, mica_entity_index(entity), slot);
 }

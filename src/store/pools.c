@@ -2,10 +2,13 @@
 //
 // Invariants: a pool's number is its place in `pool_list` and its bit in masks; `pools` finds it by its component. An
 // entity's mask has the bit of a pool if and only if the pool has an element of the entity, and only living entities
-// have elements. Masks are wide enough for all pools. `spare` has room for a value of every pool that a group owns.
+// have elements. Masks are wide enough for all pools, and there wherever a pool has a page of slots: masks come first.
+// `spare` has room for a value of every pool that a group owns.
 #include "store/pools.h"
 
 #include "store/visibility.h"
+
+_Static_assert(MI_MASKS_SHIFT == MI_SPARSE_SHIFT, "a page of a pool's slots and one of masks are of the same entities");
 
 mi_pool *mi_store_pool(mi_store *store, const mi_type *type) {
     const mica_component component = type->info.id;
@@ -93,7 +96,9 @@ void mi_store_remove_elements(mi_store *store, mica_entity entity) {
             }
             if (MICA_LIKELY(pool->is_simple)) {
                 uint64_t *slot = mi_pool_slot_of(pool, entity);
-                mi_pool_take_simple(pool, store->heap, entity, slot, (uint32_t)*slot);
+                if (mi_pool_take_simple(pool, entity, slot, (uint32_t)*slot)) {
+                    mi_pool_drop_page(pool, store->heap, mica_entity_index(entity) >> MI_SPARSE_SHIFT);
+                }
             } else {
                 mi_store_take_element(store, pool, entity);
             }
@@ -104,7 +109,7 @@ void mi_store_remove_elements(mi_store *store, mica_entity entity) {
 void mi_store_put_elements(mi_store *store, mi_pool *pool, const mica_entity *entities, uint32_t count) {
     mi_pool_publish_many(pool, entities, count, store->version);
     for (uint32_t i = 0; i < count; i++) {
-        mi_bit_set(mi_store_mask(store, entities[i]), pool->index);
+        mi_store_set_bit(store, pool, entities[i]);
     }
 }
 
@@ -167,6 +172,11 @@ void mi_store_trim_pools(mi_store *store) {
 
 // Finds elements that no mask knows of, and counts the others.
 static const char *validate_elements(const mi_store *store, const mi_pool *pool, uint64_t *element_count) {
+    for (uint32_t page = 0; page < pool->sparse_count; page++) {
+        if (pool->sparse[page] != NULL && mi_masks_of(&store->masks, page << MI_SPARSE_SHIFT) == NULL) {
+            return "pools: entities of a page of a pool have no masks";
+        }
+    }
     uint32_t location = 0;
     for (uint32_t position = 0; position < pool->count; position++) {
         if (!mi_pool_is_live(pool, position)) {

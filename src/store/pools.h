@@ -47,6 +47,14 @@ static inline bool mi_store_open_element(mi_store *store, mi_pool *pool, uint32_
            mi_store_open_slowly(store, pool, entity_index, moved);
 }
 
+// An entity's bit of a pool whose page for it is open.
+static inline void mi_store_set_bit(mi_store *store, const mi_pool *pool, mica_entity entity) {
+    mi_masks_at(&store->masks, mica_entity_index(entity))[pool->mask_word] |= pool->mask_bit;
+}
+static inline void mi_store_clear_bit(mi_store *store, const mi_pool *pool, mica_entity entity) {
+    mi_masks_at(&store->masks, mica_entity_index(entity))[pool->mask_word] &= ~pool->mask_bit;
+}
+
 // Elements of one entity come and go in these steps: those that come are put, the masks' bits of those that go are
 // cleared, then the groups of all pools concerned settle, and last those that go are taken. So groups see what the
 // entity becomes, in whatever order its pools are named.
@@ -54,7 +62,7 @@ static inline bool mi_store_open_element(mi_store *store, mi_pool *pool, uint32_
 // Publishes the element that was opened, whose value is made; its groups have to settle.
 static inline void mi_store_put_element(mi_store *store, mi_pool *pool, mica_entity entity) {
     mi_pool_publish(pool, entity, store->version);
-    mi_bit_set(mi_store_mask(store, entity), pool->index);
+    mi_store_set_bit(store, pool, entity);
 }
 // Lets the groups of a pool take the entity in or out, as its mask says.
 static inline void mi_store_settle_groups(mi_store *store, const mi_pool *pool, mica_entity entity) {
@@ -78,39 +86,55 @@ static inline void mi_store_publish_element(mi_store *store, mi_pool *pool, mica
 }
 // The entity's element is there.
 static inline void mi_store_remove_element(mi_store *store, mi_pool *pool, mica_entity entity) {
-    mi_bit_clear(mi_store_mask(store, entity), pool->index);
+    mi_store_clear_bit(store, pool, entity);
     mi_store_settle_groups(store, pool, entity);
     mi_store_take_element(store, pool, entity);
 }
 // The common case of both in one, where nothing but bytes is concerned and no memory is needed: a few instructions more
-// than a bare sparse set. False: something else is, and nothing has happened.
-static inline bool mi_store_put_simply(mi_store *store, mi_pool *pool, mica_entity entity, const void *value) {
-    const uint32_t position = pool->count;
-    const uint32_t size = pool->size;
-    uint64_t *slot = mi_pool_seek(pool, entity);
-    uint64_t *mask = mi_store_mask(store, entity);
+// than a bare sparse set. mi_store_open_slot finds the slot of an entity that has yet to enter a pool of so much room;
+// NULL: the entity is not alive or is in the pool, or memory is needed.
+static inline uint64_t *mi_store_open_slot(const mi_store *store, const mi_pool *pool, mica_entity entity,
+                                           uint32_t room) {
+    uint64_t *slot = pool->count < room ? mi_pool_seek(pool, entity) : NULL;
     uint32_t location = 0;
-    if (!pool->is_simple || pool->groups.count > 0 || (value == NULL) != (size == 0) || position >= pool->room ||
-        slot == NULL || mask == NULL || *slot != MI_SPARSE_NONE ||
-        !mi_slots_resolve(&store->slots, entity, &location)) {
+    return MICA_LIKELY(slot != NULL && *slot == MI_SPARSE_NONE && mi_slots_resolve(&store->slots, entity, &location))
+               ? slot
+               : NULL;
+}
+// Lets it stand behind the last one.
+static inline void mi_store_enter(mi_store *store, mi_pool *pool, mica_entity entity, uint64_t *slot) {
+    mi_pool_enter(pool, entity, slot, pool->count++);
+    mi_store_set_bit(store, pool, entity);
+}
+// Whether nothing but bytes is concerned; then false of the first two functions: something else is, and nothing has
+// happened.
+static inline bool mi_store_is_simple(const mi_pool *pool) {
+    return pool->is_simple && pool->groups.count == 0;
+}
+static inline bool mi_store_put_simply(mi_store *store, mi_pool *pool, mica_entity entity, const void *value) {
+    uint64_t *slot = mi_store_is_simple(pool) && (value == NULL) == (pool->size == 0)
+                         ? mi_store_open_slot(store, pool, entity, pool->room)
+                         : NULL;
+    if (slot == NULL) {
         return false;
     }
-    if (size != 0) {
-        mi_value_copy_bytes(mi_pool_value(pool, position), value, size);
+    if (value != NULL) {
+        mi_value_copy_bytes(mi_pool_value(pool, pool->count), value, pool->size);
+        mi_pool_mark(pool, pool->count, store->version);
     }
-    pool->count = position + 1;
-    mi_pool_enter(pool, entity, slot, position, store->version);
-    mi_bit_set(mask, pool->index);
+    mi_store_enter(store, pool, entity, slot);
     return true;
 }
 static inline bool mi_store_take_simply(mi_store *store, mi_pool *pool, mica_entity entity) {
     uint64_t *slot = mi_pool_seek(pool, entity);
     const uint32_t position = slot != NULL ? mi_pool_position_in(slot, entity) : MI_POSITION_NONE;
-    if (position == MI_POSITION_NONE || !pool->is_simple || pool->groups.count > 0) {
+    if (position == MI_POSITION_NONE || !mi_store_is_simple(pool)) {
         return false;
     }
-    mi_bit_clear(mi_masks_at(&store->masks, mica_entity_index(entity)), pool->index);
-    mi_pool_take_simple(pool, store->heap, entity, slot, position);
+    mi_store_clear_bit(store, pool, entity);
+    if (mi_pool_take_simple(pool, entity, slot, position)) {
+        mi_pool_drop_page(pool, store->heap, mica_entity_index(entity) >> MI_SPARSE_SHIFT);
+    }
     return true;
 }
 // Removes the entity from all its pools. O(its pools + words of a mask).

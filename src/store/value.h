@@ -5,22 +5,32 @@
 
 #include <string.h>
 
-// Copies one value of a type without hooks; the common sizes without a call.
-static inline void mi_value_copy_bytes(void *to, const void *from, uint32_t size) {
+// Whether mi_value_copy_small can copy values of this size.
+static inline bool mi_value_is_small(uint32_t size) {
+    return size <= 16 && size % 4 == 0;
+}
+// Copies one value of a common size, without a call. False: nothing was copied, the size is another.
+static inline bool mi_value_copy_small(void *to, const void *from, uint32_t size) {
     switch (size) {
     case 4:
         memcpy(to, from, 4);
-        break;
+        return true;
     case 8:
         memcpy(to, from, 8);
-        break;
+        return true;
     case 12:
         memcpy(to, from, 12);
-        break;
+        return true;
     case 16:
         memcpy(to, from, 16);
-        break;
+        return true;
     default:
+        return false;
+    }
+}
+// Copies one value of a type without hooks; the common sizes without a call.
+static inline void mi_value_copy_bytes(void *to, const void *from, uint32_t size) {
+    if (!mi_value_copy_small(to, from, size)) {
         memcpy(to, from, size);
     }
 }

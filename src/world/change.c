@@ -334,7 +334,7 @@ MI_APART static mica_result change_and_tell(mica_world *world, mica_entity entit
                                             const mi_change *changes, uint32_t count, const char *call) {
     const mi_signals *signals = &world->signals;
     const mi_notice notice = mi_world_notice(world, entity, to, changes, count);
-    if (mi_signals_are_simple(signals) && (signals->kinds >> MICA_SET & 1) == 0 &&
+    if (mi_world_tells_simply(world) && (signals->kinds >> MICA_SET & 1) == 0 &&
         !mi_bits_differ(notice.from->bits, notice.from->bit_words, to->bits, to->bit_words, signals->heard_bits,
                         signals->word_count)) {
         return mi_world_change_quietly(world, entity, to, changes, count, NULL, call);

@@ -250,28 +250,15 @@ MI_APART static mica_result add_element(mica_world *world, mi_pool *pool, mica_e
                : add_with_elements(world, pool->type, entity, value, call);
 }
 
-// The same for one that lies in lanes: it is told of by a copy.
-MI_APART static mica_result tell_new_lanes(mica_world *world, mica_entity entity, const mi_type *type, bool is_given) {
-    mi_lanes_copy copy;
-    if (mi_world_open_copy(world, entity, type->info.id, &copy)) {
-        mi_tell_put(world, entity, type->info.id, copy.value.bytes, is_given);
-        mi_world_close_copy(world, &copy);
-    }
-    return MICA_OK;
-}
-
 // Tells of a component that was added, and nothing along with it, by which the entity has come to its row.
-static mica_result tell_new_row(mica_world *world, mica_entity entity, const mi_type *type, bool is_given) {
-    if (MICA_UNLIKELY(mi_type_in_lanes(type))) {
-        return tell_new_lanes(world, entity, type, is_given);
-    }
+static mica_result tell_new_row(mica_world *world, mica_entity entity, const mi_type *type, bool is_given,
+                                const char *call) {
     const mi_store *store = &world->store;
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     const void *value = type->info.size == 0 ? NULL
                                              : mi_store_value(store, mi_store_table_at(store, location), location,
                                                               type->info.id, type->info.size);
-    mi_tell_put(world, entity, type->info.id, value, is_given);
-    return MICA_OK;
+    return mi_world_tell_put(world, entity, type->info.id, value, is_given, call);
 }
 
 // Adds a component that lives in tables and that the entity does not have.
@@ -295,12 +282,12 @@ static mica_result add_component(mica_world *world, const verb_target *target, c
     if (MICA_LIKELY(!world->front.is_watched)) {
         return mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
     }
-    if (!mi_signals_are_simple(&world->signals) || to->component_count != from->component_count + 1) {
+    if (!mi_world_tells_simply(world) || to->component_count != from->component_count + 1 || mi_type_in_lanes(type)) {
         return mi_world_change(world, target->entity, to, &change, count, call);
     }
     const mica_result result = mi_world_change_quietly(world, target->entity, to, &change, count, NULL, call);
     return result == MICA_OK && mi_world_hears_of(world, type->info.id)
-               ? tell_new_row(world, target->entity, type, value != NULL)
+               ? tell_new_row(world, target->entity, type, value != NULL, call)
                : result;
 }
 
@@ -324,31 +311,49 @@ static mica_result add_to_table(mica_world *world, mica_entity entity, mica_comp
                : add_component(world, &target, value, call);
 }
 
+// As add_to_pool, where something else is concerned but bytes of a few words.
 MI_APART static mica_result add_slowly(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
                                        const char *call) {
+    if (mi_world_tells_simply(world) && mi_store_put_simply(&world->store, pool, entity, value)) {
+        return MICA_LIKELY(!world->front.is_watched)
+                   ? MICA_OK
+                   : mi_world_tell_put(world, entity, pool->type->info.id,
+                                       value == NULL ? NULL : mi_pool_value(pool, pool->count - 1), value != NULL,
+                                       call);
+    }
     const mica_result result = add_element(world, pool, entity, value, call);
     mi_world_finish(world, call);
     return result;
 }
 
-// Tells of an element that was put in simply.
-MI_APART static mica_result tell_new_element(mica_world *world, const mi_pool *pool, mica_entity entity, bool is_given,
-                                             const char *call) {
-    const void *value = pool->size == 0 ? NULL : mi_pool_value(pool, pool->count - 1);
-    mi_tell_put(world, entity, pool->type->info.id, value, is_given);
-    mi_world_finish(world, call);
-    return MICA_OK;
-}
-
-// As mica_entity_add, for a component whose pool is known.
-MI_APART static mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
-                                        const char *call) {
-    const mi_signals *signals = &world->signals;
-    if (MICA_UNLIKELY(signals->is_wide) || !mi_store_put_simply(&world->store, pool, entity, value)) {
+// Adds a component whose pool is known, while structure is not locked and mi_world_tells_simply. Nothing is called but
+// at the end, so that no registers are saved.
+static inline mica_result add_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const void *value,
+                                      const char *call) {
+    mi_store *store = &world->store;
+    uint64_t *slot = mi_store_open_slot(store, pool, entity, pool->plain_room);
+    if (MICA_UNLIKELY(slot == NULL || pool->size == 0)) {
         return add_slowly(world, pool, entity, value, call);
     }
-    return mi_world_hears_of(world, pool->type->info.id) ? tell_new_element(world, pool, entity, value != NULL, call)
-                                                         : MICA_OK;
+    uint8_t *place = pool->values + (size_t)pool->count * pool->size;
+    mi_value_copy_small(place, value, pool->size);
+    mi_pool_mark_packed(pool, pool->count, store->version);
+    mi_store_enter(store, pool, entity, slot);
+    return MICA_LIKELY(!world->front.is_watched)
+               ? MICA_OK
+               : mi_world_tell_put(world, entity, pool->type->info.id, place, true, call);
+}
+
+// The same for a tag; anything else is constructed.
+MI_APART static mica_result add_tag_to_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
+    uint64_t *slot = mi_store_open_slot(&world->store, pool, entity, pool->plain_room);
+    if (MICA_UNLIKELY(slot == NULL || pool->size != 0)) {
+        return add_slowly(world, pool, entity, NULL, call);
+    }
+    mi_store_enter(&world->store, pool, entity, slot);
+    return MICA_LIKELY(!world->front.is_watched)
+               ? MICA_OK
+               : mi_world_tell_put(world, entity, pool->type->info.id, NULL, false, call);
 }
 
 MI_APART static mica_result add_to_no_pool(mica_world *world, mica_entity entity, mica_component component,
@@ -358,15 +363,28 @@ MI_APART static mica_result add_to_no_pool(mica_world *world, mica_entity entity
     return result;
 }
 
-// The ways to tables and pools are kept apart, so that neither saves registers for the other.
-mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
-    static const char call[] = "mica_entity_add";
-    if (MICA_UNLIKELY(world == NULL || mi_world_is_locked(world))) {
+// Structure is locked, or somebody waits for a query or observes all components.
+MI_APART static mica_result add_widely(mica_world *world, mica_entity entity, mica_component component,
+                                       const void *value, const char *call) {
+    if (world == NULL || mi_world_is_locked(world)) {
         return mi_world_fail_structure(world, call);
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);
-    return pool != NULL ? add_to_pool(world, pool, entity, value, call)
+    return pool != NULL ? add_slowly(world, pool, entity, value, call)
                         : add_to_no_pool(world, entity, component, value, call);
+}
+
+// The ways to tables and pools are kept apart, so that neither saves registers for the other.
+mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    static const char call[] = "mica_entity_add";
+    if (MICA_UNLIKELY(world == NULL || !mi_world_is_plain(world))) {
+        return add_widely(world, entity, component, value, call);
+    }
+    mi_pool *pool = mi_store_find_pool(&world->store, component);
+    if (pool == NULL) {
+        return add_to_no_pool(world, entity, component, value, call);
+    }
+    return value != NULL ? add_to_pool(world, pool, entity, value, call) : add_tag_to_pool(world, pool, entity, call);
 }
 
 // Replaces a value that is there, which is no structural change.
@@ -490,7 +508,7 @@ static mica_result remove_from_table(mica_world *world, mica_entity entity, mica
     if (MICA_LIKELY(!mi_world_hears_of(world, component))) {
         return mi_world_change_quietly(world, entity, to, NULL, 0, NULL, call);
     }
-    if (mi_signals_are_simple(&world->signals)) {
+    if (mi_world_tells_simply(world)) {
         // With the row open nothing can fail any more: nothing is made.
         if (to != mi_store_root(store) && !mi_store_open_row(store, to)) {
             return mi_world_fail_store(world, call);
@@ -512,24 +530,36 @@ MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mic
     return mi_world_resolve(world, entity, &location, call);
 }
 
-// As remove_from_pool where somebody may have to be told.
-MI_APART static mica_result remove_and_tell(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    if (!mi_signals_are_simple(&world->signals) || !mi_pool_has(pool, entity)) {
-        return remove_element(world, pool, entity, call);
+// As remove_from_pool, where something else is concerned but bytes of a few words.
+MI_APART static mica_result remove_slowly(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
+    if (mi_world_hears_of(world, pool->type->info.id)) {
+        if (!mi_world_tells_simply(world) || !mi_pool_has(pool, entity)) {
+            return remove_element(world, pool, entity, call);
+        }
+        mi_tell_take(world, entity, pool->type->info.id);
+        if (!mi_store_take_simply(&world->store, pool, entity)) {
+            mi_store_remove_element(&world->store, pool, entity);
+        }
+        mi_world_finish(world, call);
+        return MICA_OK;
     }
-    mi_tell_take(world, entity, pool->type->info.id);
-    if (!mi_store_take_simply(&world->store, pool, entity)) {
-        mi_store_remove_element(&world->store, pool, entity);
-    }
-    mi_world_finish(world, call);
+    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
+}
+
+MI_APART static mica_result drop_page_of(mica_world *world, mi_pool *pool, mica_entity entity) {
+    mi_pool_drop_page(pool, &world->heap, mica_entity_index(entity) >> MI_SPARSE_SHIFT);
     return MICA_OK;
 }
 
-MI_APART static mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    if (mi_world_hears_of(world, pool->type->info.id)) {
-        return remove_and_tell(world, pool, entity, call);
+// Removes a component whose pool is known, while structure is not locked. As in add_to_pool no registers are saved.
+static inline mica_result remove_from_pool(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
+    uint64_t *slot = mi_pool_seek(pool, entity);
+    const uint32_t position = slot != NULL ? mi_pool_position_in(slot, entity) : MI_POSITION_NONE;
+    if (MICA_UNLIKELY(position == MI_POSITION_NONE || pool->plain_room == 0 || world->front.is_watched)) {
+        return remove_slowly(world, pool, entity, call);
     }
-    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
+    mi_store_clear_bit(&world->store, pool, entity);
+    return mi_pool_take_plain(pool, entity, slot, position) ? drop_page_of(world, pool, entity) : MICA_OK;
 }
 
 MI_APART static mica_result remove_from_no_pool(mica_world *world, mica_entity entity, mica_component component,
@@ -541,7 +571,7 @@ MI_APART static mica_result remove_from_no_pool(mica_world *world, mica_entity e
 
 mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_component component) {
     static const char call[] = "mica_entity_remove";
-    if (MICA_UNLIKELY(world == NULL || mi_world_is_locked(world))) {
+    if (MICA_UNLIKELY(world == NULL || (!mi_world_is_plain(world) && mi_world_is_locked(world)))) {
         return mi_world_fail_structure(world, call);
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);

@@ -69,7 +69,7 @@ mi_told mi_world_told(const mica_world *world, const mi_notice *notice) {
         told.component = (mica_component)(added_word * 64 + (uint32_t)__builtin_ctzll(added));
     }
     // Who is told of a value alone is told after all queries have been looked at as well.
-    told.before = removed != 0 || (signals->is_wide && (changed != 0 || is_set || signals->watches_all));
+    told.before = removed != 0 || (world->front.is_wide && (changed != 0 || is_set || signals->watches_all));
     told.after = is_set || added != 0 || told.before;
     return told;
 }

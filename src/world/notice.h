@@ -2,8 +2,8 @@
 //
 // An operation tells in two steps. `mi_tell_before` comes when nothing can fail any more and nothing has been changed
 // yet, so that what is about to go can be read; `mi_tell_after` when all is done. While nobody is connected both cost
-// what mi_world_tells does. Where one component comes or goes by itself, and nobody waits for a query, mi_tell_put and
-// mi_tell_take do without a notice.
+// what mi_world_tells does. Where one component comes or goes by itself, and nobody waits for a query,
+// mi_world_tell_put and mi_tell_take do without a notice.
 #pragma once
 
 #include "base/bitset.h"
@@ -63,15 +63,15 @@ static inline bool mi_signals_hear_end(const mi_signals *signals) {
 }
 // Whether nobody waits for a query, or for all components: then one component that comes or goes by itself is told of
 // to its own observers alone.
-static inline bool mi_signals_are_simple(const mi_signals *signals) {
-    return !signals->is_wide;
+static inline bool mi_world_tells_simply(const mica_world *world) {
+    return !world->front.is_wide;
 }
 
 // Whether anybody may be told of what happens to a component by itself.
 static inline bool mi_world_hears_of(const mica_world *world, mica_component component) {
     const mi_signals *signals = &world->signals;
     return MICA_UNLIKELY(world->front.is_watched) &&
-           (!mi_signals_are_simple(signals) ||
+           (!mi_world_tells_simply(world) ||
             (component < signals->watches.count && signals->watches.data[component] != NULL));
 }
 
@@ -101,9 +101,27 @@ typedef struct mi_told {
 } mi_told;
 mi_told mi_world_told(const mica_world *world, const mi_notice *notice);
 
-// Tell that a component came by itself, its value (NULL: a tag) given or not, or is about to go; mi_world_hears_of,
-// and mi_signals_are_simple.
-void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value, bool is_given);
+// Tells that a component came by itself, its value (NULL: a tag) given or not, where mi_world_tells_simply, and does
+// what follows from that.
+static inline mica_result mi_world_tell_put(mica_world *world, mica_entity entity, mica_component component,
+                                            const void *value, bool is_given, const char *call);
+// What it falls back to where somebody is told of the component; and what it does where that is just one observer, and
+// nothing waits to be applied.
+mica_result mi_tell_put(mica_world *world, mi_watch *watch, mica_entity entity, mica_component component,
+                        const void *value, bool is_given, const char *call);
+mica_result mi_tell_alone(mi_observer *alone, mica_entity entity, const void *value, bool is_given, const char *call);
+static inline mica_result mi_world_tell_put(mica_world *world, mica_entity entity, mica_component component,
+                                            const void *value, bool is_given, const char *call) {
+    const mi_signals *signals = &world->signals;
+    mi_watch *watch = component < signals->watches.count ? signals->watches.data[component] : NULL;
+    if (watch == NULL) {
+        return MICA_OK;
+    }
+    return MICA_LIKELY(watch->alone != NULL && !signals->has_rest)
+               ? mi_tell_alone(watch->alone, entity, value, is_given, call)
+               : mi_tell_put(world, watch, entity, component, value, is_given, call);
+}
+// Tells that a component is about to go; mi_world_hears_of, and mi_world_tells_simply.
 void mi_tell_take(mica_world *world, mica_entity entity, mica_component component);
 
 // Tells that a component that the entity has was given another value.

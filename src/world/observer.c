@@ -226,10 +226,10 @@ mica_result mica_observer_statistics(const mica_world *world, mica_observer obse
     if (stats == NULL) {
         return mi_fail_plain(&world->log, MICA_INVALID, call, "needs a place for the answer");
     }
-    *stats = (mica_observer_stats){.name = found->name, .call_count = found->call_count};
+    *stats = (mica_observer_stats){.name = found->name, .call_count = mi_observer_calls(found)};
     if (found->sampled_count > 0) {
-        stats->estimated_nanoseconds =
-            (uint64_t)((double)found->sampled_nanoseconds / (double)found->sampled_count * (double)found->call_count);
+        stats->estimated_nanoseconds = (uint64_t)((double)found->sampled_nanoseconds / (double)found->sampled_count *
+                                                  (double)mi_observer_calls(found));
     }
     return MICA_OK;
 }

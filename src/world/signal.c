@@ -19,7 +19,11 @@
 
 // Broadcasts
 
+// Its call_count-th call is the one to be measured.
 MI_APART static void call_measured(mi_observer *observer, const mica_signal *signal) {
+    const uint64_t call_count = mi_observer_calls(observer);
+    observer->next_sample = call_count + (call_count < SAMPLE_FIRST ? 0 : SAMPLE_INTERVAL);
+    observer->until_sample = observer->next_sample + 1 - call_count;
     const uint64_t before = mi_os_nanoseconds();
     const uint64_t begin = mi_os_nanoseconds();
     observer->call(signal);
@@ -27,7 +31,14 @@ MI_APART static void call_measured(mi_observer *observer, const mica_signal *sig
     const uint64_t asking = begin - before; // in `spent` as well, and more than what most observers take
     observer->sampled_nanoseconds += spent > asking ? spent - asking : 0;
     observer->sampled_count++;
-    observer->next_sample = observer->call_count + (observer->call_count < SAMPLE_FIRST ? 0 : SAMPLE_INTERVAL);
+}
+
+static inline void count_and_call(mi_observer *observer, const mica_signal *signal) {
+    if (MICA_LIKELY(--observer->until_sample != 0)) {
+        observer->call(signal);
+    } else {
+        call_measured(observer, signal);
+    }
 }
 
 // What messages call the function that calls observers back.
@@ -42,12 +53,27 @@ static bool is_busy(const mica_world *world, const mi_channel *channel) {
     return callback != NULL;
 }
 
-static void note_only(mi_channel *channel) {
-    channel->only = channel->observers.count == 1 && channel->gone_count == 0 ? channel->observers.data[0] : NULL;
+static mi_observer *only_of(const mi_channel *channel) {
+    return channel->observers.count == 1 && channel->gone_count == 0 ? channel->observers.data[0] : NULL;
+}
+
+// Brings what is known of a channel at a glance up to date.
+static void note_only(mica_world *world, uint32_t kind, mica_component component, mi_channel *channel) {
+    channel->only = only_of(channel);
+    if (kind == MICA_ADDED || kind == MICA_SET) {
+        mi_watch *watch = world->signals.watches.data[component];
+        const bool is_set_told = watch->channels[MICA_SET].observers.count > 0;
+        watch->alone = is_set_told ? NULL : watch->channels[MICA_ADDED].only;
+    }
 }
 
 static void sweep(mica_world *world, mi_channel *channel) {
+    if (channel->observers.count == 0) {
+        return;
+    }
     mi_observer **observers = channel->observers.data;
+    const uint32_t kind = observers[0]->kind;
+    const mica_component component = observers[0]->component;
     uint32_t own_count = 0;
     uint32_t kept_count = 0;
     for (uint32_t i = 0; i < channel->observers.count; i++) {
@@ -67,18 +93,14 @@ static void sweep(mica_world *world, mi_channel *channel) {
     channel->observers.count = kept_count;
     channel->gone_count = 0;
     channel->is_unsettled = false;
-    note_only(channel);
+    note_only(world, kind, component, channel);
 }
 
 // Calls an observer, and notes what it has recorded.
 static inline void call_observer(mica_world *world, mi_observer *observer, const mica_signal *signal) {
     const mica_commands *commands = signal->commands;
     const uint32_t recorded_count = commands->commands.count;
-    if (MICA_LIKELY(observer->call_count++ != observer->next_sample)) {
-        observer->call(signal);
-    } else {
-        call_measured(observer, signal);
-    }
+    count_and_call(observer, signal);
     if (MICA_UNLIKELY(commands->commands.count != recorded_count)) {
         mi_note_cause(world, observer, signal, recorded_count);
     }
@@ -131,23 +153,38 @@ void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_enti
     mi_tell(world, channel, &signal);
 }
 
-// The same for a component's channel while no callback runs and no walk or system records: an only observer has all
-// that it needs ready.
+// Calls an observer who has all that it needs ready but for the entity and the value, while no callback runs and
+// nothing waits to be applied. True: it has recorded something, or has connected or disconnected somebody.
+static inline bool call_ready(mica_world *world, mi_observer *observer, mica_entity entity, const void *value) {
+    const mi_signals *signals = &world->signals;
+    MI_ASSERT(world->front.callback == NULL && !signals->has_rest && signals->recorded->commands.count == 0);
+    observer->signal.entity = entity;
+    observer->signal.value = value;
+    world->front.callback = &observer->callback;
+    count_and_call(observer, &observer->signal);
+    world->front.callback = NULL;
+    return MICA_UNLIKELY(signals->recorded->commands.count > 0 || signals->has_rest);
+}
+
+// What has to be done after call_ready has said so.
+MI_APART static void end_ready(mica_world *world, mi_channel *channel, mi_observer *observer) {
+    if (world->signals.recorded->commands.count > 0) {
+        mi_note_cause(world, observer, &observer->signal, 0);
+    }
+    end_broadcast(world, channel);
+}
+
+// As mi_tell_of for a component's channel, while no callback runs.
 static inline void tell_quickly(mica_world *world, mi_channel *channel, uint32_t kind, mica_entity entity,
                                 mica_component component, const void *value) {
     mi_observer *only = channel->only;
-    if (MICA_UNLIKELY(only == NULL)) {
+    if (MICA_UNLIKELY(only == NULL || world->signals.has_rest)) {
         if (channel->observers.count > 0) {
             mi_tell_of(world, channel, kind, entity, component, value);
         }
-        return;
+    } else if (call_ready(world, only, entity, value)) {
+        end_ready(world, channel, only);
     }
-    only->signal.entity = entity;
-    only->signal.value = value;
-    world->front.callback = &only->callback;
-    call_observer(world, only, &only->signal);
-    world->front.callback = NULL;
-    end_broadcast(world, channel);
 }
 
 // Where a value stands; NULL: a tag's, or one in lanes.
@@ -194,12 +231,39 @@ void mi_tell_component(mica_world *world, uint32_t kind, mica_entity entity, mic
     }
 }
 
-void mi_tell_put(mica_world *world, mica_entity entity, mica_component component, const void *value, bool is_given) {
+mica_result mi_tell_put(mica_world *world, mi_watch *watch, mica_entity entity, mica_component component,
+                        const void *value, bool is_given, const char *call) {
+    tell_quickly(world, &watch->channels[MICA_ADDED], MICA_ADDED, entity, component, value);
+    if (is_given) {
+        tell_quickly(world, &watch->channels[MICA_SET], MICA_SET, entity, component, value);
+    }
+    mi_world_finish(world, call);
+    return MICA_OK;
+}
+
+// The rest of mi_tell_alone. Whoever was connected meanwhile hears that the value was set.
+MI_APART static mica_result end_alone(mi_observer *alone) {
+    mica_world *world = alone->signal.world;
+    const mica_component component = alone->component;
+    const mica_entity entity = alone->signal.entity;
+    const void *value = alone->signal.value;
+    const bool is_given = alone->is_given;
+    const char *verb = alone->verb;
     mi_channel *channels = world->signals.watches.data[component]->channels;
-    tell_quickly(world, &channels[MICA_ADDED], MICA_ADDED, entity, component, value);
+    end_ready(world, &channels[MICA_ADDED], alone);
     if (is_given) {
         tell_quickly(world, &channels[MICA_SET], MICA_SET, entity, component, value);
     }
+    mi_world_finish(world, verb);
+    return MICA_OK;
+}
+
+// All that is needed after the call is found from the observer, so that it alone is kept meanwhile.
+mica_result mi_tell_alone(mi_observer *alone, mica_entity entity, const void *value, bool is_given, const char *call) {
+    alone->is_given = is_given;
+    alone->verb = call;
+    const bool has_more = call_ready(alone->signal.world, alone, entity, value);
+    return MICA_LIKELY(!has_more) ? MICA_OK : end_alone(alone);
 }
 
 void mi_tell_take(mica_world *world, mica_entity entity, mica_component component) {
@@ -363,7 +427,7 @@ static void note_kinds(mica_world *world) {
         signals->watches_all |= i <= MICA_REMOVED && mi_bit_get(signals->bits[i], signals->word_count, 0);
     }
     world->front.is_watched = (signals->kinds & ~(1u << MICA_RESOURCE_SET | 1u << MICA_RESOURCE_REMOVED)) != 0;
-    signals->is_wide = signals->queries.count > 0 || signals->watches_all;
+    world->front.is_wide = signals->queries.count > 0 || signals->watches_all;
     note_heard(signals);
 }
 
@@ -422,6 +486,7 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     *observer = *given;
     observer->id = ++signals->last_id;
     observer->is_connected = true;
+    observer->until_sample = 1;
     observer->signal = (mica_signal){.world = world,
                                      .commands = signals->recorded,
                                      .user = given->user,
@@ -438,8 +503,9 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     } else {
         list_observer(channel, observer);
     }
-    note_only(channel);
+    note_only(world, observer->kind, observer->component, channel);
     note_channel(world, observer->kind, observer->component, channel);
+    signals->has_rest |= world->front.callback != NULL;
     return observer;
 }
 
@@ -458,7 +524,8 @@ void mi_observer_disconnect(mica_world *world, mi_observer *observer) {
     observer->is_connected = false;
     channel->gone_count++;
     channel->is_unsettled = true;
-    note_only(channel);
+    note_only(world, kind, component, channel);
+    signals->has_rest |= world->front.callback != NULL;
     if (!is_busy(world, channel)) {
         sweep(world, channel);
     }
@@ -564,5 +631,5 @@ void mi_world_free_signals(mica_world *world) {
     MI_FREE(heap, MICA_MEMORY_OBSERVERS, &signals->causes);
     mi_commands_destroy(signals->recorded);
     mi_commands_destroy(signals->applied);
-    *signals = (mi_signals){.is_wide = false};
+    *signals = (mi_signals){.last_id = 0};
 }

@@ -42,9 +42,9 @@ typedef struct mi_observer {
     struct mi_query_watch *query; // of MICA_ENTERED and MICA_LEFT
     mica_observer_function call;
     void *user;
-    char *name; // NULL for the library's own
-    uint64_t call_count;
-    uint64_t next_sample; // the call of this number is measured
+    char *name;            // NULL for the library's own
+    uint64_t next_sample;  // the call of this number is measured
+    uint64_t until_sample; // calls until it is done, itself included: see mi_observer_calls
     uint64_t sampled_count;
     uint64_t sampled_nanoseconds;
     uint64_t calls_before_tick;
@@ -54,7 +54,15 @@ typedef struct mi_observer {
     // value.
     mica_signal signal;
     mi_callback callback;
+    // Of the present call by mi_tell_alone: whether MICA_SET follows, and the verb.
+    bool is_given;
+    const char *verb;
 } mi_observer;
+
+// How often it was called.
+static inline uint64_t mi_observer_calls(const mi_observer *observer) {
+    return observer->next_sample + 1 - observer->until_sample;
+}
 
 typedef struct mi_channel {
     MI_ARRAY(mi_observer *) observers;
@@ -75,6 +83,8 @@ typedef struct mi_writer_watch {
 // All that is told of one component.
 typedef struct mi_watch {
     mi_channel channels[MI_SIGNAL_KIND_COUNT]; // by kind; those about entities as a whole stand with component 0
+    mi_observer
+        *alone; // the one who is told when it is added, if nobody is told when it is set; NULL: none, or several
     MI_ARRAY(mi_writer_watch) written;
 } mi_watch;
 
@@ -97,11 +107,11 @@ typedef struct mi_cause {
 } mi_cause;
 
 typedef struct mi_signals {
-    bool is_wide;     // somebody waits for a query, or is told of all components
     bool watches_all; // somebody of the library's own is told of all components (by watch 0)
     bool holds_made;  // nothing is told of the entity that is made next
     bool is_reacting;
-    bool has_rest; // when the operation ends, `recorded` is to be applied, or idle queries are to be dropped
+    bool has_rest; // when the operation ends, `recorded` is to be applied, or idle queries are to be dropped; or
+                   // somebody was connected or disconnected by an observer
     // The column of a chunk that was told of last as written, and when; NULL when no walk is open.
     const void *written_column;
     uint64_t written_version;

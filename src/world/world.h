@@ -177,6 +177,18 @@ static inline bool mi_world_is_locked(const mica_world *world) {
     return world->front.walk_count > 0 || world->front.running_locks || world->front.callback != NULL;
 }
 
+// Whether rows may move, and whoever observes one component, observes that one alone.
+static inline bool mi_world_is_plain(const mica_world *world) {
+    // All that stands in one word is looked at at once.
+    const struct mica_front asked = {.walk_count = UINT32_MAX, .running_locks = true, .is_wide = true};
+    uint64_t asked_bits;
+    uint64_t front_bits;
+    memcpy(&asked_bits, &asked, sizeof(asked_bits));
+    memcpy(&front_bits, &world->front, sizeof(front_bits));
+    return (front_bits & asked_bits) == 0 && world->front.callback == NULL;
+}
+_Static_assert(offsetof(struct mica_front, callback) == sizeof(uint64_t), "what else is asked for stands in one word");
+
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.
 mica_result mi_world_fail_structure(mica_world *world, const char *call);
 static inline mica_result mi_world_check_structure(mica_world *world, const char *call) {
