@@ -18,20 +18,35 @@
 MICA_BEGIN
 
 /// \cond internal: typed verbs resolve the descriptor, then call the function by id. A descriptor that is refused has
-/// set the error.
+/// set the error. What is done the first time that a descriptor is used with a schema stands in functions of its own.
+MICA_APART mica_result mica_world_add_anew(mica_world *world, mica_entity entity, mica_type *type, const void *value) {
+    const mica_component component = mica_world_register(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_add(world, entity, component, value);
+}
 static inline mica_result mica_world_add_typed(mica_world *world, mica_entity entity, mica_type *type,
                                                const void *value) {
-    const mica_component component = mica_world_component(world, type);
-    return component == 0 ? mica_last_result() : mica_entity_add(world, entity, component, value);
+    uint32_t known = 0;
+    return mica_world_knows(world, type, &known) ? mica_entity_add(world, entity, (mica_component)known, value)
+                                                 : mica_world_add_anew(world, entity, type, value);
+}
+MICA_APART mica_result mica_world_set_anew(mica_world *world, mica_entity entity, mica_type *type, const void *value) {
+    const mica_component component = mica_world_register(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_set(world, entity, component, value);
 }
 static inline mica_result mica_world_set_typed(mica_world *world, mica_entity entity, mica_type *type,
                                                const void *value) {
-    const mica_component component = mica_world_component(world, type);
-    return component == 0 ? mica_last_result() : mica_entity_set(world, entity, component, value);
+    uint32_t known = 0;
+    return mica_world_knows(world, type, &known) ? mica_entity_set(world, entity, (mica_component)known, value)
+                                                 : mica_world_set_anew(world, entity, type, value);
+}
+MICA_APART mica_result mica_world_remove_anew(mica_world *world, mica_entity entity, mica_type *type) {
+    const mica_component component = mica_world_register(world, type);
+    return component == 0 ? mica_last_result() : mica_entity_remove(world, entity, component);
 }
 static inline mica_result mica_world_remove_typed(mica_world *world, mica_entity entity, mica_type *type) {
-    const mica_component component = mica_world_component(world, type);
-    return component == 0 ? mica_last_result() : mica_entity_remove(world, entity, component);
+    uint32_t known = 0;
+    return mica_world_knows(world, type, &known) ? mica_entity_remove(world, entity, (mica_component)known)
+                                                 : mica_world_remove_anew(world, entity, type);
 }
 MICA_APART bool mica_world_has_called(mica_world *world, mica_entity entity, mica_type *type) {
     return mica_entity_has(world, entity, mica_world_component(world, type));
@@ -65,9 +80,14 @@ static inline const void *mica_world_get_typed(mica_world *world, mica_entity en
     }
     return mica_world_get_called(world, entity, type);
 }
-static inline void *mica_world_get_write_typed(mica_world *world, mica_entity entity, mica_type *type) {
-    const mica_component component = mica_world_component(world, type);
+MICA_APART void *mica_world_get_write_anew(mica_world *world, mica_entity entity, mica_type *type) {
+    const mica_component component = mica_world_register(world, type);
     return component == 0 ? NULL : mica_entity_get_write(world, entity, component);
+}
+static inline void *mica_world_get_write_typed(mica_world *world, mica_entity entity, mica_type *type) {
+    uint32_t known = 0;
+    return mica_world_knows(world, type, &known) ? mica_entity_get_write(world, entity, (mica_component)known)
+                                                 : mica_world_get_write_anew(world, entity, type);
 }
 static inline mica_result mica_world_patch_typed(mica_world *world, mica_entity entity, mica_type *type,
                                                  void (*change)(void *value, void *user), void *user) {

@@ -130,9 +130,6 @@ static inline void *find_in_pool(const mi_pool *pool, mica_entity entity, uint64
 // The value of the row at `location` and the version of its column; NULL: it is not there, or a tag.
 static inline void *find_in_row(const mi_store *store, uint32_t location, mica_component component,
                                 uint64_t **version) {
-    if (MICA_UNLIKELY(location < MI_ROW_MAX)) {
-        return NULL;
-    }
     const mi_chunk *chunk = &store->chunks[location >> MI_ROW_BITS];
     const mi_table *table = chunk->of.table;
     if (MICA_UNLIKELY(component >= table->offset_count || table->offset_of[component] == 0 ||
@@ -161,6 +158,16 @@ static inline void *find_value(const mica_world *world, mica_entity entity, mica
         return NULL;
     }
     return find_in_row(&world->store, location, component, version);
+}
+
+// Whether a component's values are written by link verbs alone. There are few relations.
+static inline bool is_relation(const mica_world *world, mica_component component) {
+    for (uint32_t i = 0; i < world->relations.count; i++) {
+        if (world->relations.data[i].component == component) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static inline void stamp(uint64_t *version, uint64_t now) {
@@ -453,8 +460,9 @@ MI_APART static mica_result set_lanes(mica_world *world, const verb_target *targ
     return MICA_OK;
 }
 
-mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
-    static const char call[] = "mica_entity_set";
+// As mica_entity_set, where anything else is concerned but bytes that are there.
+MI_APART static mica_result set_slowly(mica_world *world, mica_entity entity, mica_component component,
+                                       const void *value, const char *call) {
     verb_target target = {0};
     mica_result result = find_target(world, entity, component, &target, call);
     if (result != MICA_OK) {
@@ -483,6 +491,37 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
         mi_world_finish(world, call);
     }
     return result;
+}
+
+MI_APART static mica_result copy_large(void *to, const void *from, uint32_t size) {
+    memmove(to, from, size);
+    return MICA_OK;
+}
+
+mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    static const char call[] = "mica_entity_set";
+    if (MICA_UNLIKELY(world == NULL || value == NULL || !is_settled(world) || world->front.is_watched)) {
+        return set_slowly(world, entity, component, value, call);
+    }
+    const mi_store *store = &world->store;
+    const mi_pool *pool = mi_store_find_pool(store, component);
+    uint64_t *version = NULL;
+    void *place = NULL;
+    uint32_t size = 0;
+    uint32_t location = 0;
+    if (pool != NULL) {
+        place = pool->is_simple ? find_in_pool(pool, entity, &version) : NULL;
+        size = pool->size;
+    } else if (mi_slots_resolve(&store->slots, entity, &location) && mi_store_table_at(store, location)->is_plain &&
+               !is_relation(world, component)) {
+        place = find_in_row(store, location, component, &version);
+        size = place == NULL ? 0 : mi_store_table_at(store, location)->last_byte_of[component] + 1u;
+    }
+    if (MICA_UNLIKELY(place == NULL)) {
+        return set_slowly(world, entity, component, value, call);
+    }
+    stamp(version, store->version);
+    return MICA_LIKELY(mi_value_copy_small(place, value, size)) ? MICA_OK : copy_large(place, value, size);
 }
 
 // As mica_entity_remove, where no pool of the component is known.
@@ -670,7 +709,8 @@ const void *mica_entity_get(const mica_world *world, mica_entity entity, mica_co
     return MICA_LIKELY(value != NULL) ? value : fail_get(world, entity, component, call);
 }
 
-static void *get_write(mica_world *world, mica_entity entity, mica_component component, const char *call) {
+// As mica_entity_get_write, where anything else is concerned but a value that is there.
+MI_APART static void *get_write(mica_world *world, mica_entity entity, mica_component component, const char *call) {
     if (MICA_UNLIKELY(world == NULL)) {
         return fail_get(world, entity, component, call);
     }
@@ -682,7 +722,7 @@ static void *get_write(mica_world *world, mica_entity entity, mica_component com
     if (MICA_UNLIKELY(value == NULL)) {
         return fail_get(world, entity, component, call);
     }
-    if (MICA_UNLIKELY(world->relations.count > 0 && mi_world_relation(world, component) != NULL)) {
+    if (MICA_UNLIKELY(is_relation(world, component))) {
         mi_fail(&world->log, MICA_NO_ACCESS, call, "{} is a relation: it changes through its link verbs alone",
                 MI_TEXT(mi_schema_type(world->schema, component)->info.name));
         return NULL;
@@ -693,7 +733,17 @@ static void *get_write(mica_world *world, mica_entity entity, mica_component com
 }
 
 void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_component component) {
-    return get_write(world, entity, component, "mica_entity_get_write");
+    static const char call[] = "mica_entity_get_write";
+    if (MICA_UNLIKELY(world == NULL || !is_settled(world) || world->front.watches_writes)) {
+        return get_write(world, entity, component, call);
+    }
+    uint64_t *version = NULL;
+    void *value = find_value(world, entity, component, &version);
+    if (MICA_UNLIKELY(value == NULL || is_relation(world, component))) {
+        return get_write(world, entity, component, call);
+    }
+    stamp(version, world->store.version);
+    return value;
 }
 
 mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_component component,

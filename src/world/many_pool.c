@@ -15,7 +15,9 @@ static void take_back(const mi_many *many, uint32_t count) {
     for (uint32_t i = count; i-- > 0;) {
         const uint32_t index = mica_entity_index(many->entities[i]);
         mi_bit_clear(mi_masks_at(&store->masks, index), pool->index);
-        mi_pool_leave(pool, &many->world->heap, index, mi_pool_slot_of(pool, many->entities[i]));
+        if (mi_pool_leave(pool, index, mi_pool_slot_of(pool, many->entities[i]))) {
+            mi_pool_drop_page(pool, &many->world->heap, index >> MI_SPARSE_SHIFT);
+        }
     }
 }
 

@@ -567,8 +567,125 @@ static void calls_without_a_world_are_refused(void **state) {
     mica_world_destroy(none);
 }
 
+// Beside those of the fixture, so that one of each storage is there in every build.
+MICA_STRUCT_WITH(InTable, (.storage = MICA_TABLE), { int32_t number; });
+MICA_STRUCT_WITH(InPool, (.storage = MICA_POOL), { int32_t number; });
+MICA_STRUCT_WITH(InPages, (.storage = MICA_POOL, .layout = MICA_PAGED, .page_size = 2), { int32_t numbers[6]; });
+MICA_STRUCT_WITH(Large, (.storage = MICA_POOL, .layout = MICA_PACKED), { int32_t numbers[11]; });
+MICA_TAG_WITH(PoolTag, (.storage = MICA_POOL));
+
+#define ASSERT_SAME_LOOK(WORLD, ENTITY, T)                                                                            \
+    do {                                                                                                              \
+        const mica_component component_of_t = mica_register((WORLD), T);                                              \
+        assert_ptr_equal(mica_get((WORLD), (ENTITY), T), mica_entity_get((WORLD), (ENTITY), component_of_t));         \
+        assert_int_equal(mica_has((WORLD), (ENTITY), T), mica_entity_has((WORLD), (ENTITY), component_of_t));         \
+        assert_int_equal(mica_has((WORLD), (ENTITY), T), mica_entity_get((WORLD), (ENTITY), component_of_t) != NULL); \
+    } while (0)
+
+static void assert_same_looks(mica_world *world, mica_entity entity) {
+    ASSERT_SAME_LOOK(world, entity, InTable);
+    ASSERT_SAME_LOOK(world, entity, InPool);
+    ASSERT_SAME_LOOK(world, entity, InPages);
+    ASSERT_SAME_LOOK(world, entity, Large);
+    ASSERT_SAME_LOOK(world, entity, Wide);
+    const mica_component tag = mica_register(world, PoolTag);
+    assert_int_equal(mica_has(world, entity, PoolTag), mica_entity_has(world, entity, tag));
+}
+
+static void what_is_looked_up_in_line_is_what_a_call_finds(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_world *other = mica_world_create(NULL); // descriptors are used with two schemas in turns
+    assert_int_not_equal(mica_register(other, Wide), 0);
+    const mica_entity first = mica_create(w.world); // before there are chunks and pools
+    const mica_entity same = mica_create(other);
+    assert_same_looks(w.world, first);
+    assert_same_looks(other, same);
+    assert_false(mica_has(w.world, first, InTable));
+    const mica_entity all = mica_spawn(w.world, mica_value_of(InTable, {1}), mica_value_of(InPool, {2}),
+                                       mica_value_of(InPages, {{3}}), mica_value_of(Large, {{4}}), mica_tag(PoolTag));
+    assert_int_equal(mica_set(other, same, InPages, {{5}}), MICA_OK);
+    for (int32_t round = 0; round < 2; round++) {
+        assert_int_equal(mica_get(w.world, all, InTable)->number, 1);
+        assert_int_equal(mica_get(w.world, all, InPool)->number, 2);
+        assert_int_equal(mica_get(w.world, all, InPages)->numbers[0], 3);
+        assert_int_equal(mica_get(w.world, all, Large)->numbers[0], 4);
+        assert_true(mica_has(w.world, all, PoolTag));
+        assert_int_equal(mica_get(other, same, InPages)->numbers[0], 5);
+        assert_null(mica_get(other, same, InPool));
+    }
+    // Of one that is higher than all of a table's, and of one in between that the table lacks.
+    const mica_entity highest = mica_spawn(w.world, mica_value_of(Wide, {.number = 6}));
+    const mica_entity lowest = mica_spawn(w.world, mica_value_of(InTable, {7}));
+    const mica_entity ended = mica_spawn(w.world, mica_value_of(InTable, {8}), mica_value_of(InPool, {9}));
+    assert_int_equal(mica_destroy(w.world, ended), MICA_OK);
+    const uint32_t index = mica_entity_index(ended);
+    const mica_entity asked[] = {MICA_NULL,
+                                 first,
+                                 all,
+                                 highest,
+                                 lowest,
+                                 ended,
+                                 mica_entity_make(index, mica_entity_generation(ended) + 1), // the next one of its slot
+                                 mica_entity_make(index, MICA_GENERATION_MAX),
+                                 mica_entity_make(1, MICA_GENERATION_MAX),
+                                 mica_entity_make(MICA_INDEX_MAX, 0)};
+    for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+        assert_same_looks(w.world, asked[i]);
+        assert_same_looks(other, asked[i]);
+    }
+    mica_world_destroy(other);
+    watched_end(&w);
+}
+
+static void values_of_all_sizes_come_and_go_in_pools(void **state) {
+    (void)state;
+    enum { COUNT = 70 };
+    watched_world w;
+    watched_begin(&w);
+    mica_entity entities[COUNT];
+    for (int32_t i = 0; i < COUNT; i++) {
+        entities[i] = mica_create(w.world);
+        assert_int_equal(mica_add_value(w.world, entities[i], InPool, {i}), MICA_OK);
+        assert_int_equal(mica_add_value(w.world, entities[i], InPages, {{i, 1, 2, 3, 4, -i}}), MICA_OK);
+        assert_int_equal(mica_add_value(w.world, entities[i], Large, {{i, [10] = -i}}), MICA_OK);
+        assert_int_equal(mica_add(w.world, entities[i], PoolTag), MICA_OK);
+        assert_int_equal(mica_add(w.world, entities[i], PoolTag), MICA_EXISTS);
+        assert_int_equal(mica_add_value(w.world, entities[i], InPool, {i}), MICA_EXISTS);
+    }
+    const Large large = {{1}};
+    assert_int_equal(mica_entity_add(w.world, mica_create(w.world), mica_register(w.world, PoolTag), &large),
+                     MICA_NO_VALUE);
+    for (int32_t i = 0; i < COUNT; i += 3) {
+        assert_int_equal(mica_remove(w.world, entities[i], InPool), MICA_OK);
+        assert_int_equal(mica_remove(w.world, entities[i], InPages), MICA_OK);
+        assert_int_equal(mica_remove(w.world, entities[i], Large), MICA_OK);
+        assert_int_equal(mica_remove(w.world, entities[i], PoolTag), MICA_OK);
+        assert_int_equal(mica_remove(w.world, entities[i], InPool), MICA_OK);
+    }
+    for (int32_t i = 0; i < COUNT; i++) {
+        const bool is_gone = i % 3 == 0;
+        assert_int_equal(mica_has(w.world, entities[i], PoolTag), !is_gone);
+        if (is_gone) {
+            assert_null(mica_get(w.world, entities[i], InPool));
+            assert_null(mica_get(w.world, entities[i], Large));
+            continue;
+        }
+        assert_int_equal(mica_get(w.world, entities[i], InPool)->number, i);
+        assert_int_equal(mica_get(w.world, entities[i], InPages)->numbers[5], -i);
+        assert_int_equal(mica_get(w.world, entities[i], Large)->numbers[10], -i);
+        assert_int_equal(mica_set(w.world, entities[i], Large, {{i, [10] = i}}), MICA_OK);
+        assert_int_equal(mica_get(w.world, entities[i], Large)->numbers[10], i);
+    }
+    assert_valid(w.world);
+    watched_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_looked_up_in_line_is_what_a_call_finds),
+        cmocka_unit_test(values_of_all_sizes_come_and_go_in_pools),
         cmocka_unit_test(a_created_entity_is_alive_and_has_nothing),
         cmocka_unit_test(add_set_get_and_remove_go_together),
         cmocka_unit_test(add_refuses_what_is_there_by_name),

@@ -391,6 +391,121 @@ static void who_was_disconnected_is_never_called(void **state) {
     assert_int_equal(f->call_count, 0);
 }
 
+// A component whose elements are plain bytes, told of by itself
+
+MICA_STRUCT_WITH(Bare, (.storage = MICA_POOL), { int32_t now; });
+MICA_STRUCT_WITH(Row, (.storage = MICA_TABLE), { int32_t now; });
+MICA_TAG_WITH(Note, (.storage = MICA_POOL));
+
+typedef struct bare_count {
+    int32_t added;
+    int32_t set;
+    int32_t removed;
+    int32_t expected; // the value that is told of
+    void (*then)(const mica_signal *signal);
+} bare_count;
+
+static void hear_of_bare(const mica_signal *signal) {
+    bare_count *count = signal->user;
+    count->added += signal->kind == MICA_ADDED;
+    count->set += signal->kind == MICA_SET;
+    count->removed += signal->kind == MICA_REMOVED;
+    assert_int_equal(*(const int32_t *)signal->value, count->expected);
+    assert_true(mica_entity_has(signal->world, signal->entity, signal->component));
+    assert_int_equal(mica_entity_remove(signal->world, signal->entity, signal->component), MICA_LOCKED);
+    if (count->then != NULL) {
+        count->then(signal);
+    }
+}
+
+// Of both storages: what is told of a component that comes by itself.
+static mica_observer listen_to_bare(mica_world *world, bool is_row, mica_signal_kind on, bare_count *count) {
+    return mica_observer_connect_to(world, on, is_row ? mica_type_of(Row) : mica_type_of(Bare), hear_of_bare, count);
+}
+
+static mica_entity add_bare(mica_world *world, bool is_row, bare_count *count, int32_t now) {
+    const mica_entity entity = mica_create(world);
+    count->expected = now;
+    assert_int_equal(is_row ? mica_add_value(world, entity, Row, {now}) : mica_add_value(world, entity, Bare, {now}),
+                     MICA_OK);
+    return entity;
+}
+
+static void connect_to_what_follows(const mica_signal *signal) {
+    bare_count *count = signal->user;
+    count->then = NULL;
+    const bool is_row = signal->component == mica_register(signal->world, Row);
+    assert_int_not_equal(listen_to_bare(signal->world, is_row, MICA_SET, count).id, 0);
+}
+
+static void go_itself(const mica_signal *signal) {
+    assert_int_equal(mica_observer_disconnect(signal->world, signal->observer), MICA_OK);
+}
+
+static void note_down(const mica_signal *signal) {
+    assert_int_equal(mica_add(signal->commands, signal->entity, Note), MICA_OK);
+}
+
+static void an_only_observer_hears_of_bare_values_as_one_of_many_does(void **state) {
+    fixture *f = *state;
+    for (int32_t is_row = 0; is_row < 2; is_row++) {
+        bare_count count = {0};
+        const mica_observer first = listen_to_bare(f->world, is_row, MICA_ADDED, &count);
+        for (int32_t i = 0; i < 40; i++) { // past the calls that are measured
+            add_bare(f->world, is_row, &count, i);
+        }
+        assert_int_equal(count.added, 40);
+        mica_observer_stats stats;
+        assert_int_equal(mica_observer_statistics(f->world, first, &stats), MICA_OK);
+        assert_int_equal(stats.call_count, 40);
+        const mica_observer second = listen_to_bare(f->world, is_row, MICA_ADDED, &count);
+        add_bare(f->world, is_row, &count, 1);
+        assert_int_equal(count.added, 42);
+        assert_int_equal(mica_observer_disconnect(f->world, first), MICA_OK);
+        const mica_entity entity = add_bare(f->world, is_row, &count, 2);
+        assert_int_equal(count.added, 43);
+        const mica_observer removed = listen_to_bare(f->world, is_row, MICA_REMOVED, &count);
+        assert_int_equal(is_row ? mica_remove(f->world, entity, Row) : mica_remove(f->world, entity, Bare), MICA_OK);
+        assert_int_equal(count.removed, 1);
+        assert_false(is_row ? mica_has(f->world, entity, Row) : mica_has(f->world, entity, Bare));
+        assert_int_equal(mica_observer_disconnect(f->world, removed), MICA_OK);
+        assert_int_equal(mica_observer_disconnect(f->world, second), MICA_OK);
+        add_bare(f->world, is_row, &count, 3);
+        assert_int_equal(count.added, 43);
+        assert_int_equal(count.set, 0);
+    }
+}
+
+static void an_only_observer_of_bare_values_may_connect_disconnect_and_record(void **state) {
+    fixture *f = *state;
+    for (int32_t is_row = 0; is_row < 2; is_row++) {
+        bare_count count = {.then = connect_to_what_follows};
+        const mica_observer added = listen_to_bare(f->world, is_row, MICA_ADDED, &count);
+        add_bare(f->world, is_row, &count, 1);
+        assert_int_equal(count.set, 1); // of the same add
+        add_bare(f->world, is_row, &count, 2);
+        assert_int_equal(count.added, 2);
+        assert_int_equal(count.set, 2);
+        assert_int_equal(mica_observer_disconnect(f->world, added), MICA_OK);
+        bare_count going = {.then = go_itself};
+        assert_int_not_equal(listen_to_bare(f->world, is_row, MICA_ADDED, &going).id, 0);
+        going.expected = 3;
+        add_bare(f->world, is_row, &count, 3);
+        add_bare(f->world, is_row, &count, 4);
+        assert_int_equal(going.added, 1);
+        bare_count noting = {.then = note_down};
+        assert_int_not_equal(listen_to_bare(f->world, is_row, MICA_ADDED, &noting).id, 0);
+        for (int32_t i = 5; i < 8; i++) {
+            noting.expected = i;
+            const mica_entity entity = add_bare(f->world, is_row, &count, i);
+            assert_true(mica_has(f->world, entity, Note));
+        }
+        assert_int_equal(noting.added, 3);
+        assert_int_equal(count.set, 7);
+        assert_int_equal(mica_world_validate(f->world), MICA_OK);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(structure_is_locked_inside_observers_of_all_kinds),
@@ -410,6 +525,8 @@ int main(void) {
         CASE(an_observer_connected_in_an_earlier_signal_of_the_change_hears_the_later_ones),
         CASE(query_observers_go_and_come_meanwhile),
         CASE(who_was_disconnected_is_never_called),
+        CASE(an_only_observer_hears_of_bare_values_as_one_of_many_does),
+        CASE(an_only_observer_of_bare_values_may_connect_disconnect_and_record),
     };
     const struct CMUnitTest in_a_pool[] = {cmocka_unit_test(a_pool_is_not_sorted_while_its_newest_is_told_of)};
     return run_in_all_storages(tests, sizeof(tests) / sizeof(tests[0])) +
