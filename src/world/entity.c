@@ -569,24 +569,34 @@ MI_APART static mica_result remove_element(mica_world *world, mi_pool *pool, mic
     return mi_world_resolve(world, entity, &location, call);
 }
 
-// As remove_from_pool, where something else is concerned but bytes of a few words.
-MI_APART static mica_result remove_slowly(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
-    if (mi_world_hears_of(world, pool->type->info.id)) {
-        if (!mi_world_tells_simply(world) || !mi_pool_has(pool, entity)) {
-            return remove_element(world, pool, entity, call);
-        }
-        mi_tell_take(world, entity, pool->type->info.id);
-        if (!mi_store_take_simply(&world->store, pool, entity)) {
-            mi_store_remove_element(&world->store, pool, entity);
-        }
-        mi_world_finish(world, call);
-        return MICA_OK;
-    }
-    return mi_store_take_simply(&world->store, pool, entity) ? MICA_OK : remove_element(world, pool, entity, call);
-}
-
 MI_APART static mica_result drop_page_of(mica_world *world, mi_pool *pool, mica_entity entity) {
     mi_pool_drop_page(pool, &world->heap, mica_entity_index(entity) >> MI_SPARSE_SHIFT);
+    return MICA_OK;
+}
+
+// As remove_from_pool, where something else is concerned but bytes of a few words.
+MI_APART static mica_result remove_slowly(mica_world *world, mi_pool *pool, mica_entity entity, const char *call) {
+    const mica_component component = pool->type->info.id;
+    uint64_t *slot = mi_pool_seek(pool, entity);
+    const uint32_t position = slot != NULL ? mi_pool_position_in(slot, entity) : MI_POSITION_NONE;
+    if (position == MI_POSITION_NONE || !mi_world_tells_simply(world)) {
+        return remove_element(world, pool, entity, call);
+    }
+    const bool is_heard = mi_world_hears_of(world, component);
+    if (is_heard) {
+        mi_tell_take_element(world, entity, component, pool->size == 0 ? NULL : mi_pool_value(pool, position));
+    }
+    if (!mi_store_is_simple(pool)) {
+        mi_store_remove_element(&world->store, pool, entity);
+    } else {
+        mi_store_clear_bit(&world->store, pool, entity);
+        if (mi_pool_take_simple(pool, entity, slot, position)) {
+            drop_page_of(world, pool, entity);
+        }
+    }
+    if (is_heard) {
+        mi_world_finish(world, call);
+    }
     return MICA_OK;
 }
 

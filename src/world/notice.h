@@ -123,6 +123,7 @@ static inline mica_result mi_world_tell_put(mica_world *world, mica_entity entit
 }
 // Tells that a component is about to go; mi_world_hears_of, and mi_world_tells_simply.
 void mi_tell_take(mica_world *world, mica_entity entity, mica_component component);
+void mi_tell_take_element(mica_world *world, mica_entity entity, mica_component component, const void *value);
 
 // Tells that a component that the entity has was given another value.
 void mi_tell_set(mica_world *world, mica_entity entity, mica_component component);

@@ -279,6 +279,11 @@ void mi_tell_take(mica_world *world, mica_entity entity, mica_component componen
     }
 }
 
+void mi_tell_take_element(mica_world *world, mica_entity entity, mica_component component, const void *value) {
+    tell_quickly(world, &world->signals.watches.data[component]->channels[MICA_REMOVED], MICA_REMOVED, entity,
+                 component, value);
+}
+
 // Who is connected
 
 static bool reserve_sets(mica_world *world, uint32_t component) {
