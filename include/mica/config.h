@@ -29,6 +29,8 @@
 #define MICA_UNLIKELY(X) __builtin_expect(!!(X), 0)
 /// For what is true, where the compiler does not see it.
 #define MICA_ASSUME(X) ((X) ? (void)0 : __builtin_unreachable())
+/// Lets the compiler know nothing of where the value of a variable comes from.
+#define MICA_OPAQUE(X) __asm__("" : "+r"(X))
 /// A static function of a header that is rarely called: out of the way of those who include it.
 #define MICA_APART __attribute__((noinline, cold, unused)) static
 #else
@@ -37,6 +39,7 @@
 #define MICA_LIKELY(X) (X)
 #define MICA_UNLIKELY(X) (X)
 #define MICA_ASSUME(X) ((void)0)
+#define MICA_OPAQUE(X) ((void)(X))
 #define MICA_APART static inline
 #endif
 

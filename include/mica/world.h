@@ -139,7 +139,7 @@ struct mi_callback;
 #define MICA_HEAD_NO_KEY 0x80000000u
 // Of a location or position that is none; so is everything above.
 #define MICA_HEAD_NOWHERE 0x80000000u
-// Where a table's offsets by component begin, in bytes from the table's address: `offset_count`, and a 0 behind them.
+// Where a table's offsets by component begin, in bytes from the table's address: `offset_count`, but one at least.
 #define MICA_HEAD_OFFSETS_AT 136
 struct mica_head_table {
     uint32_t hidden_lists[22];
@@ -429,8 +429,10 @@ static inline bool mica_entity_has_in_row(const struct mica_head *head, mica_ent
         return false;
     }
     const struct mica_head_table *table = head->chunks[location >> MICA_HEAD_ROW_BITS].table;
-    const uint64_t place = component < table->offset_count ? component : table->offset_count;
-    return mica_head_offsets_of(table)[place] != 0;
+    // Negative: the table has an offset for the component. Else that of number 0 is asked, which is none.
+    uint64_t distance = component - table->offset_count;
+    MICA_OPAQUE(distance); // what is seen to be a comparison becomes a branch
+    return mica_head_offsets_of(table)[component & (0 - (distance >> 63))] != 0;
 }
 // The value, of `byte_size` bytes, of what is known of a descriptor by `mica_head.peek_key`, if the entity has it; NULL
 // otherwise and in doubt. What lies in lanes has no address: with its bit `known` is over all ids.

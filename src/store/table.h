@@ -78,8 +78,8 @@ typedef struct mi_table {
     bool has_lanes;        // a column's type lies in lanes
     bool has_toggle;       // a component's type can be disabled
     uint32_t offset_count; // ids from here on are not here
-    // By component id, in units of MI_COLUMN_ALIGN; 0: not here. One more than offset_count, which is 0. It stands here
-    // so that a look-up needs no load to find it.
+    // By component id, in units of MI_COLUMN_ALIGN; 0: not here. There is number 0 at least. It stands here so that a
+    // look-up needs no load to find it.
     uint16_t offset_of[];
 } mi_table;
 
