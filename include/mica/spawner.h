@@ -124,7 +124,7 @@ static inline const mica_value *mica_spawn_copy(struct mica_spawn_copies *copies
 #define MICA_COPY_(I)                                                                   \
     copies->values[I] = values[I];                                                      \
     if (__builtin_constant_p(values[I].byte_size) && values[I].byte_size != 0 &&        \
-        values[I].byte_size <= MICA_SPAWN_COPY_MAX) {                                   \
+        values[I].byte_size <= MICA_SPAWN_COPY_MAX && values[I].value != NULL) {        \
         mica_value_place(copies->bytes[I].bytes, values[I].value, values[I].byte_size); \
         copies->values[I].value = copies->bytes[I].bytes;                               \
     }
