@@ -121,7 +121,8 @@ static inline mica_result mi_world_tell_put(mica_world *world, mica_entity entit
                ? mi_tell_alone(watch->alone, entity, value, is_given, call)
                : mi_tell_put(world, watch, entity, component, value, is_given, call);
 }
-// Tells that a component is about to go; mi_world_hears_of, and mi_world_tells_simply.
+// Tell that a component is about to go, the second of one in a pool whose value (NULL: a tag) is at hand;
+// mi_world_hears_of, and mi_world_tells_simply.
 void mi_tell_take(mica_world *world, mica_entity entity, mica_component component);
 void mi_tell_take_element(mica_world *world, mica_entity entity, mica_component component, const void *value);
 
