@@ -19,12 +19,14 @@ mica_result mica_world_set_budget(mica_world *world, const mica_memory_budget *b
     if (budget != NULL && budget->bytes[MICA_MEMORY_SCHEMA] != 0) {
         return mi_fail_plain(&world->log, MICA_INVALID, __func__, "a world's budget does not count its schema");
     }
-    world->heap.budget = budget == NULL ? (mica_memory_budget){.total = 0} : *budget;
+    static const mica_memory_budget none;
+    world->heap.budget = budget == NULL ? none : *budget;
     return MICA_OK;
 }
 
 mica_memory_budget mica_world_budget(const mica_world *world) {
-    return world == NULL ? (mica_memory_budget){.total = 0} : world->heap.budget;
+    static const mica_memory_budget none;
+    return world == NULL ? none : world->heap.budget;
 }
 
 // Room
@@ -143,7 +145,8 @@ static bool can_make(const mica_world_def *def) {
 }
 
 size_t mica_world_fixed_size(const mica_world_def *def) {
-    mica_world_def trial = def == NULL ? (mica_world_def){0} : *def;
+    static const mica_world_def defaults;
+    mica_world_def trial = def == NULL ? defaults : *def;
     trial.log = (mica_log_handler){0}; // attempts that fail are no news
     trial.budget = (mica_memory_budget){.total = 0};
     trial.fixed_memory = NULL;
