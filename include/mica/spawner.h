@@ -143,16 +143,25 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
                                           const mica_value *values, int32_t count) {
     struct mica_head_table *table = plan->table;
     const uint32_t number = table->row_count;
-    const uint32_t free_index = head->slot_free;
-    const uint32_t index = free_index != 0 ? free_index : head->slot_used;
-    if (MICA_UNLIKELY(number >> table->shift >= table->chunk_count || index >= head->slot_capacity)) {
+    if (MICA_UNLIKELY(number >> table->shift >= table->chunk_count)) {
         return MICA_NULL;
     }
-    uint64_t *slot = &head->slots[index];
-    const uint32_t next_free = free_index != 0 ? (uint32_t)*slot & 0x7fffffffu : 0;
-    const uint32_t generation = free_index != 0 ? (uint32_t)(*slot >> 32) : 0;
-    if (MICA_UNLIKELY(next_free == 0 && head->slot_count < head->slot_capacity)) {
-        return MICA_NULL; // others have to be made ready first
+    uint32_t index = head->slot_free;
+    uint64_t generation = 0; // in the high half
+    if (MICA_LIKELY(index != 0)) {
+        const uint64_t slot = head->slots[index];
+        const uint32_t next_free = (uint32_t)slot & 0x7fffffffu;
+        if (MICA_UNLIKELY(next_free == 0 && head->slot_count < head->slot_capacity)) {
+            return MICA_NULL; // others have to be made ready first
+        }
+        generation = slot & ~(uint64_t)UINT32_MAX;
+        head->slot_free = next_free;
+    } else {
+        index = head->slot_used;
+        if (MICA_UNLIKELY(index >= head->slot_capacity || head->slot_count < head->slot_capacity)) {
+            return MICA_NULL;
+        }
+        head->slot_used = index + 1;
     }
     const uint32_t chunk = table->chunk_ids[number >> table->shift];
     const uint32_t row = number & ((1u << table->shift) - 1u);
@@ -171,12 +180,10 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
     }
     MICA_EACH_VALUE_(count, MICA_PLACE_);
 #undef MICA_PLACE_
-    head->slot_free = next_free;
-    head->slot_used += free_index == 0;
-    *slot = (uint64_t)generation << 32 | chunk << MICA_HEAD_ROW_BITS | row;
+    head->slots[index] = generation | chunk << MICA_HEAD_ROW_BITS | row;
     head->slot_alive++;
     head->slot_issued++;
-    const mica_entity entity = mica_entity_make(index, generation);
+    const mica_entity entity = mica_entity_make(index, (uint32_t)(generation >> 32));
     ((mica_entity *)(void *)base)[row] = entity;
     mica_column_stamp(base, version);
     table->row_count = number + 1;

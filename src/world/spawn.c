@@ -196,9 +196,7 @@ static mica_entity spawn_linked(mica_world *world, const mi_table *table, const 
 static uint64_t value_word(mica_world *world, const mica_value *value) {
     const mica_component component = value_component(world, value);
     const mi_type *type = component == 0 ? NULL : mi_schema_type(world->schema, component);
-    return type == NULL
-               ? 0
-               : world->store.key | (type->in_pool ? MICA_HEAD_POOL_BIT : 0) | component;
+    return type == NULL ? 0 : world->store.key | (type->in_pool ? MICA_HEAD_POOL_BIT : 0) | component;
 }
 
 static struct mica_spawn_plan *plan_at(mica_world *world, uint32_t hash) {
