@@ -58,7 +58,9 @@ static inline void mi_row_batch_fetch(const mi_row_batch *batch, uint32_t locati
     const size_t row = mi_row_of(location);
     const mi_column *end = batch->from->columns + batch->from->column_count;
     for (const mi_column *column = batch->from->columns; column < end; column++) {
-        __builtin_prefetch(base + column->offset + row * column->size, 1);
+        const uint8_t *value = base + column->offset + row * column->size;
+        __builtin_prefetch(value, 1);
+        __builtin_prefetch(value + column->size - 1, 1); // the value may reach into another line of the cache
     }
     if (mi_row_of(batch->last) >= MI_ROWS_AHEAD) {
         mi_fetch_slot(&batch->store->slots, *(batch->last_handle - MI_ROWS_AHEAD));

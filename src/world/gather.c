@@ -27,11 +27,14 @@ typedef struct value_places {
     uint8_t *at[BLOCK_SIZE];
 } value_places;
 
-static inline void fetch_place(const uint8_t *place, bool writes) {
+// Asks for a value; one that reaches over the edge of a line of the cache is in two of them.
+static inline void fetch_place(const uint8_t *place, size_t last_byte, bool writes) {
     if (writes) {
         __builtin_prefetch(place, 1);
+        __builtin_prefetch(place + last_byte, 1);
     } else {
         __builtin_prefetch(place);
+        __builtin_prefetch(place + last_byte);
     }
 }
 
@@ -72,7 +75,7 @@ static inline uint32_t find_rows(const value_search *search, const mica_entity *
             mi_column_mark(column, version);
         }
         places->at[i] = column + mi_row_of(location) * size;
-        fetch_place(places->at[i], writes);
+        fetch_place(places->at[i], search->size - 1, writes);
     }
     return count - missing_count;
 }
@@ -93,7 +96,7 @@ static inline uint32_t find_elements(const value_search *search, const mica_enti
             *stamp = search->store->version;
         }
         places->at[i] = mi_pool_value(pool, position);
-        fetch_place(places->at[i], writes);
+        fetch_place(places->at[i], search->size - 1, writes);
         found_count++;
     }
     return found_count;
