@@ -103,6 +103,68 @@ const bench_side limit_walk_half_small_pages = {
     .tear_down = columns_free,
 };
 
+enum { LANE_COUNT = 6 };
+
+// Positions and velocities, an array a field.
+typedef struct limit_lanes {
+    float *lanes[LANE_COUNT];
+    int32_t count;
+} limit_lanes;
+
+static void lanes_free(void *context) {
+    limit_lanes *state = context;
+    for (int32_t i = 0; i < LANE_COUNT; i++) {
+        bench_pages_free(state->lanes[i], (size_t)state->count, sizeof(float));
+    }
+    free(state);
+}
+
+static void *lanes_make(int64_t n) {
+    limit_lanes *state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->count = (int32_t)n;
+    for (int32_t i = 0; i < LANE_COUNT; i++) {
+        state->lanes[i] = bench_pages_allocate((size_t)n, sizeof(float), BENCH_PAGES_2_MIB);
+        if (state->lanes[i] == NULL) {
+            lanes_free(state);
+            return NULL;
+        }
+    }
+    for (int32_t i = 0; i < state->count; i++) {
+        const Position position = bench_position((uint32_t)i);
+        const Velocity velocity = bench_velocity((uint32_t)i);
+        const float values[LANE_COUNT] = {position.x, position.y, position.z, velocity.x, velocity.y, velocity.z};
+        for (int32_t k = 0; k < LANE_COUNT; k++) {
+            state->lanes[k][i] = values[k];
+        }
+    }
+    return state;
+}
+
+static void lanes_run(void *context) {
+    const limit_lanes *state = context;
+    float *const *lanes = state->lanes;
+    bench_move_lanes(lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5], state->count);
+}
+
+static uint64_t lanes_check(void *context) {
+    const limit_lanes *state = context;
+    uint64_t checksum = 0;
+    for (int32_t i = 0; i < state->count; i++) {
+        checksum = bench_mix_floats(checksum, state->lanes[0][i], state->lanes[1][i], state->lanes[2][i]);
+    }
+    return checksum;
+}
+
+const bench_side limit_walk_lanes = {
+    .set_up = lanes_make,
+    .run = lanes_run,
+    .check = lanes_check,
+    .tear_down = lanes_free,
+};
+
 typedef struct limit_array {
     Data *data;
     int32_t count;

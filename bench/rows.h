@@ -25,6 +25,7 @@ typedef struct bench_family {
     DO(gather) \
     DO(index) \
     DO(walk) \
+    DO(walk_lanes) \
     DO(walk_mixes) \
     DO(fragmented) \
     DO(walk_pools) \

@@ -41,6 +41,17 @@ static inline void bench_move(Position *restrict positions, const Velocity *rest
     }
 }
 
+/// The same loop over an array a field.
+static inline void bench_move_lanes(float *restrict x, float *restrict y, float *restrict z,
+                                    const float *restrict speed_x, const float *restrict speed_y,
+                                    const float *restrict speed_z, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        x[i] += speed_x[i] * bench_delta_seconds;
+        y[i] += speed_y[i] * bench_delta_seconds;
+        z[i] += speed_z[i] * bench_delta_seconds;
+    }
+}
+
 /// The loop over one table of `Data`.
 static inline void bench_advance(Data *data, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
