@@ -8,7 +8,6 @@
 #include "store/lanes.h"
 
 #include "store/fields.h"
-#include "store/table.h"
 
 #include <string.h>
 
@@ -109,23 +108,9 @@ bool mi_lanes_declare(mi_heap *heap, const mica_type *declared, mi_type_search s
 
 // Places
 
-size_t mi_lane_start(const mi_type *type, uint32_t lane, uint32_t shift) {
-    const size_t share = (size_t)type->lanes.data[lane].before << shift;
-    return ((share + MI_COLUMN_ALIGN - 1) & ~(size_t)(MI_COLUMN_ALIGN - 1)) + (size_t)lane * MI_COLUMN_ALIGN;
-}
-
 size_t mi_lanes_byte_size(const mi_type *type, uint32_t shift) {
     const uint32_t last = type->lanes.count - 1;
     return mi_lane_start(type, last, shift) + ((size_t)type->lanes.data[last].size << shift);
-}
-
-uint32_t mi_lanes_find(const mi_type *type, uint32_t offset, uint32_t size) {
-    for (uint32_t i = 0; i < type->lanes.count; i++) {
-        if (type->lanes.data[i].offset == offset && type->lanes.data[i].size == size) {
-            return i;
-        }
-    }
-    return UINT32_MAX;
 }
 
 size_t mi_lanes_moved_offset(const mi_type *type, uint32_t to_shift, uint32_t from_shift, size_t offset) {

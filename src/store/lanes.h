@@ -6,7 +6,7 @@
 //   [head][lane ... ][gap][lane ... ][gap][lane ... ]
 //         ^ the column
 //
-// Every lane starts at a multiple of MI_COLUMN_ALIGN bytes, and MI_COLUMN_ALIGN bytes further on than its share of the
+// Every lane starts at a multiple of MI_LANE_ALIGN bytes, and MI_LANE_ALIGN bytes further on than its share of the
 // chunk alone would put it: lanes of a power of two of rows would otherwise lie whole pages apart, where a processor
 // takes a load of one for what was just stored to another, and where all of them want the same lines of its cache.
 //
@@ -30,12 +30,25 @@ typedef const mi_type *(*mi_type_search)(const void *context, const char *name, 
 bool mi_lanes_declare(mi_heap *heap, const mica_type *declared, mi_type_search search, const void *context,
                       mi_type *type, mi_refusal *refusal);
 
+// Every lane starts at a multiple of so many bytes.
+#define MI_LANE_ALIGN 64u
+
 // Where a lane starts in a column for 1 << shift rows, and the bytes of all.
-size_t mi_lane_start(const mi_type *type, uint32_t lane, uint32_t shift);
+static inline size_t mi_lane_start(const mi_type *type, uint32_t lane, uint32_t shift) {
+    const size_t share = (size_t)type->lanes.data[lane].before << shift;
+    return ((share + MI_LANE_ALIGN - 1) & ~(size_t)(MI_LANE_ALIGN - 1)) + (size_t)lane * MI_LANE_ALIGN;
+}
 size_t mi_lanes_byte_size(const mi_type *type, uint32_t shift);
 
 // The lane of the field at this byte of a value; UINT32_MAX: no field of `size` bytes begins there.
-uint32_t mi_lanes_find(const mi_type *type, uint32_t offset, uint32_t size);
+static inline uint32_t mi_lanes_find(const mi_type *type, uint32_t offset, uint32_t size) {
+    for (uint32_t i = 0; i < type->lanes.count; i++) {
+        if (type->lanes.data[i].offset == offset && type->lanes.data[i].size == size) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
 
 // Make `count` whole values of what rows from `row` on have, and the other way round (`values` NULL: zeros). `column`
 // is for 1 << shift rows.

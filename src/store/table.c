@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+_Static_assert(MI_LANE_ALIGN == MI_COLUMN_ALIGN, "lanes are aligned as columns are");
+
 static size_t align_up(size_t value, size_t alignment) {
     return (value + alignment - 1) & ~(alignment - 1);
 }
@@ -111,7 +113,8 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
         }
         table->columns[table->column_count++] =
             (mi_column){.type = type, .size = type->info.size, .component = type->info.id};
-        table->last_byte_of[type->info.id] = (uint16_t)(type->info.size - 1);
+        table->last_byte_of[type->info.id] =
+            (uint16_t)(mi_type_in_lanes(type) ? table->column_count - 1u : type->info.size - 1);
         table->has_destruct |= type->info.hooks.destruct != NULL;
         table->can_fail |= type->info.hooks.construct != NULL || type->info.hooks.copy != NULL;
         table->moves_bytes &= type->info.hooks.move == NULL && !mi_type_in_lanes(type);

@@ -58,7 +58,9 @@ typedef struct mi_table {
     uint32_t edge_count;
     uint32_t allocation_size; // of this struct with its arrays
     uint32_t kept_rows;       // room for so many rows stays when rows go; see mi_store_keep_rows
-    uint16_t *last_byte_of;   // by component id: the size of a value less one, where offset_of names a column
+    // By component id: the size of a value less one, where offset_of names a column; of a component in lanes the place
+    // of its column in `columns`.
+    uint16_t *last_byte_of;
     uint32_t id;
     uint32_t chunk_size;     // bytes of a chunk of the present capacity
     uint32_t *chunk_ids;     // of one: &first_chunk_id
@@ -163,6 +165,11 @@ static inline uint8_t *mi_table_any_column(const mi_table *table, uint8_t *base,
     return MICA_LIKELY(table->offset_of[component] != MI_OFFSET_TAG)
                ? mi_table_column(table, base, component)
                : base + mi_table_find_column(table, component)->offset;
+}
+
+// The column of a component that the table has in lanes.
+static inline const mi_column *mi_table_lanes(const mi_table *table, mica_component component) {
+    return &table->columns[table->last_byte_of[component]];
 }
 
 // Rows in chunk number `chunk_index`.

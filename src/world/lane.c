@@ -62,12 +62,53 @@ void *mica_iter_write_lane_id(const mica_iter *iter, mica_component component, u
     return lane;
 }
 
+// Where a lane of a span was found at once.
+typedef struct ready_lane {
+    uint8_t *lane; // NULL: it was not
+    uint8_t *column;
+} ready_lane;
+
+// The same where the span is a chunk whose table has to have the component, and `access` among the bits of `mask` is
+// what the query says of it: with as few steps as there are, since a loop over a chunk asks for each of its lanes.
+static inline ready_lane find_ready_lane(const mica_iter *iter, const mica_type *type, uint32_t offset,
+                                         uint32_t byte_size, uint32_t mask, uint32_t access) {
+    const ready_lane none = {.lane = NULL};
+    const uint64_t component = mica_type_known(type, iter->key) ^ MICA_HEAD_LANES_BIT;
+    if (MICA_UNLIKELY(component >= iter->ready_count || (iter->access[component] & mask) != access)) {
+        return none;
+    }
+    const mi_table *table =
+        (const mi_table *)(const void *)((const uint8_t *)iter->offsets - offsetof(mi_table, offset_of));
+    const mi_column *column = mi_table_lanes(table, (mica_component)component);
+    const uint32_t lane = mi_lanes_find(column->type, offset, byte_size);
+    if (MICA_UNLIKELY(lane == UINT32_MAX)) {
+        return none;
+    }
+    uint8_t *start = iter->base + column->offset;
+    return (ready_lane){.lane = start + mi_lane_start(column->type, lane, table->shift), .column = start};
+}
+
 const void *mica_iter_read_lane(const mica_iter *iter, mica_type *type, uint32_t offset, uint32_t byte_size) {
+    const uint32_t access = MI_ACCESS_READ_LANES | MI_ACCESS_READY_LANES;
+    if (MICA_LIKELY(iter != NULL)) {
+        const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access, access);
+        if (MICA_LIKELY(ready.lane != NULL)) {
+            return ready.lane;
+        }
+    }
     const mica_component component = mi_iter_component(iter, type, MI_ACCESS_READ_LANES, "mica_iter_read_lane");
     return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_read_lane_id(iter, component, offset, byte_size);
 }
 
 void *mica_iter_write_lane(const mica_iter *iter, mica_type *type, uint32_t offset, uint32_t byte_size) {
+    const uint32_t access = MI_ACCESS_WRITE_LANES | MI_ACCESS_READY_LANES;
+    if (MICA_LIKELY(iter != NULL)) {
+        const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access | MI_ACCESS_MARKED, access);
+        if (MICA_LIKELY(ready.lane != NULL && !iter->world->watches_writes)) {
+            mi_column_mark(ready.column, iter->query->world->store.version);
+            return ready.lane;
+        }
+    }
     const mica_component component = mi_iter_component(iter, type, MI_ACCESS_WRITE_LANES, "mica_iter_write_lane");
     return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_write_lane_id(iter, component, offset, byte_size);
 }

@@ -201,6 +201,7 @@ static void add_column(mica_query *query, uint32_t number, const mi_type *type, 
     query->access[term->component] =
         (uint8_t)(read_access | (writes ? write_access : 0) | (term->is_marked ? MI_ACCESS_MARKED : 0) |
                   (is_ready ? MI_ACCESS_READ_READY : 0) |
+                  (in_lanes && mi_term_is_required(term) ? MI_ACCESS_READY_LANES : 0) |
                   (is_ready && writes && !term->is_marked ? MI_ACCESS_WRITE_READY : 0));
     query->writes |= writes;
     query->fetched_component = is_ready ? term->component : query->fetched_component;

@@ -19,6 +19,7 @@
 // The same of a component in lanes, which has no column of values to be read or written.
 #define MI_ACCESS_READ_LANES 32u
 #define MI_ACCESS_WRITE_LANES 64u
+#define MI_ACCESS_READY_LANES 128u // required: every span has them
 #define MI_ANY_MAX 8
 #define MI_COLUMN_NONE UINT8_MAX
 

@@ -178,6 +178,8 @@ static void a_table_finds_lanes_by_their_column_alone(void **state) {
         assert_true(table->chunk_size >= end);
         assert_int_equal(table->chunk_size, mi_table_chunk_size(table, shift));
     }
+    assert_ptr_equal(mi_table_lanes(table, components[1]), &table->columns[1]);
+    assert_ptr_equal(mi_table_lanes(table, components[2]), &table->columns[2]);
     assert_null(mi_table_find_column(table, 0));
     assert_null(mi_table_find_column(table, (mica_component)(components[2] + 1)));
     mi_table_destroy(&heap, table);
