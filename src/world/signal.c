@@ -155,15 +155,16 @@ void mi_tell_of(mica_world *world, mi_channel *channel, uint32_t kind, mica_enti
 
 // Calls an observer who has all that it needs ready but for the entity and the value, while no callback runs and
 // nothing waits to be applied. True: it has recorded something, or has connected or disconnected somebody.
-static inline bool call_ready(mica_world *world, mi_observer *observer, mica_entity entity, const void *value) {
-    const mi_signals *signals = &world->signals;
-    MI_ASSERT(world->front.callback == NULL && !signals->has_rest && signals->recorded->commands.count == 0);
+static inline bool call_ready(mi_observer *observer, mica_entity entity, const void *value) {
+    MI_ASSERT(observer->signal.world->front.callback == NULL && !observer->signal.world->signals.has_rest &&
+              observer->signal.commands->commands.count == 0);
     observer->signal.entity = entity;
     observer->signal.value = value;
-    world->front.callback = &observer->callback;
+    observer->signal.world->front.callback = &observer->callback;
     count_and_call(observer, &observer->signal);
+    mica_world *world = observer->signal.world; // found again instead of being kept meanwhile
     world->front.callback = NULL;
-    return MICA_UNLIKELY(signals->recorded->commands.count > 0 || signals->has_rest);
+    return MICA_UNLIKELY(world->signals.recorded->commands.count > 0 || world->signals.has_rest);
 }
 
 // What has to be done after call_ready has said so.
@@ -182,7 +183,7 @@ static inline void tell_quickly(mica_world *world, mi_channel *channel, uint32_t
         if (channel->observers.count > 0) {
             mi_tell_of(world, channel, kind, entity, component, value);
         }
-    } else if (call_ready(world, only, entity, value)) {
+    } else if (call_ready(only, entity, value)) {
         end_ready(world, channel, only);
     }
 }
@@ -262,8 +263,7 @@ MI_APART static mica_result end_alone(mi_observer *alone) {
 mica_result mi_tell_alone(mi_observer *alone, mica_entity entity, const void *value, bool is_given, const char *call) {
     alone->is_given = is_given;
     alone->verb = call;
-    const bool has_more = call_ready(alone->signal.world, alone, entity, value);
-    return MICA_LIKELY(!has_more) ? MICA_OK : end_alone(alone);
+    return MICA_LIKELY(!call_ready(alone, entity, value)) ? MICA_OK : end_alone(alone);
 }
 
 void mi_tell_take(mica_world *world, mica_entity entity, mica_component component) {
