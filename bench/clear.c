@@ -38,7 +38,8 @@ static void tables_prepare(void *context) {
     for (uint32_t i = 0; i < state->n; i++) {
         const Position position = bench_position(i);
         const Velocity velocity = bench_velocity(i);
-        const mica_value values[] = {{mica_type_of(Position), &position, 0, 0}, {mica_type_of(Velocity), &velocity, 0, 0}};
+        const mica_value values[] = {{mica_type_of(Position), &position, 0, 0},
+                                     {mica_type_of(Velocity), &velocity, 0, 0}};
         state->last = mica_entity_spawn(state->world, values, 2);
     }
 }

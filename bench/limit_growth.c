@@ -27,26 +27,27 @@ static void tear_down(void *context) {
     free(arrays);
 }
 
-static bool array_grow(void *array, size_t capacity, size_t element_size) {
-    void *grown = NULL;
-    memcpy(&grown, array, sizeof grown);
-    grown = realloc(grown, capacity * element_size);
-    if (grown != NULL) {
-        memcpy(array, &grown, sizeof grown);
+// The array with room for so many, or as it was, and `failed` set.
+static void *array_grow(void *array, size_t capacity, size_t element_size, bool *failed) {
+    void *grown = realloc(array, capacity * element_size);
+    if (grown == NULL) {
+        *failed = true;
+        return array;
     }
-    return grown != NULL;
+    return grown;
 }
 
 static bool arrays_grow(limit_arrays *arrays) {
     const size_t capacity = arrays->capacity == 0 ? CAPACITY_FIRST : 2 * arrays->capacity;
-    if (!array_grow(&arrays->slots, capacity, sizeof *arrays->slots) ||
-        !array_grow(&arrays->entities, capacity, sizeof *arrays->entities) ||
-        !array_grow(&arrays->positions, capacity, sizeof *arrays->positions) ||
-        !array_grow(&arrays->velocities, capacity, sizeof *arrays->velocities)) {
-        return false;
+    bool failed = false;
+    arrays->slots = array_grow(arrays->slots, capacity, sizeof *arrays->slots, &failed);
+    arrays->entities = array_grow(arrays->entities, capacity, sizeof *arrays->entities, &failed);
+    arrays->positions = array_grow(arrays->positions, capacity, sizeof *arrays->positions, &failed);
+    arrays->velocities = array_grow(arrays->velocities, capacity, sizeof *arrays->velocities, &failed);
+    if (!failed) {
+        arrays->capacity = capacity;
     }
-    arrays->capacity = capacity;
-    return true;
+    return !failed;
 }
 
 static void *set_up(int64_t n) {
