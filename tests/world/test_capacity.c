@@ -133,6 +133,15 @@ static void no_budget_leaves_anything_half_done(void **state) {
 
 // Room
 
+// In builds where each change moves chunks, these take further memory.
+static void assert_same_unless_moved(uint64_t now, uint64_t before) {
+#if defined(MI_MOVE_ALWAYS)
+    assert_true(now >= before);
+#else
+    assert_true(now == before);
+#endif
+}
+
 static void room_lets_entities_come_without_an_allocation(void **state) {
     (void)state;
     watched_world w;
@@ -147,14 +156,14 @@ static void room_lets_entities_come_without_an_allocation(void **state) {
     for (int32_t i = 0; i < 20000; i++) {
         assert_true(mica_alive(w.world, mica_spawn(w.world, mica_value_of(Mail, {i}), mica_value_of(PoolHealth, {i}))));
     }
-    assert_true(w.allocator.call_count == calls);
+    assert_same_unless_moved(w.allocator.call_count, calls);
     // Clearing the world leaves the room.
     const size_t chunks = mica_world_memory(w.world).bytes[MICA_MEMORY_CHUNKS];
     assert_int_equal(mica_world_clear(w.world), MICA_OK);
     for (int32_t i = 0; i < 20000; i++) {
         assert_true(mica_alive(w.world, mica_spawn(w.world, mica_value_of(Mail, {i}), mica_value_of(PoolHealth, {i}))));
     }
-    assert_int_equal(mica_world_memory(w.world).bytes[MICA_MEMORY_CHUNKS], chunks);
+    assert_same_unless_moved(mica_world_memory(w.world).bytes[MICA_MEMORY_CHUNKS], chunks);
     assert_int_equal(mica_world_validate(w.world), MICA_OK);
     watched_end(&w);
 }

@@ -75,11 +75,7 @@ static void number_them(void *user, const mica_spawn_span *span) {
 // memory that they had comes back.
 static void ten_million_entities_work(void **state) {
     (void)state;
-#if defined(MI_MOVE_ALWAYS) // each change moves all rows of two tables
-    enum { COUNT = 10000000, MOVED = 10 };
-#else
     enum { COUNT = 10000000, MOVED = 1000000 };
-#endif
     mica_world *world = mica_world_create(NULL);
     const mica_component number = mica_register(world, Number);
     if (MICA_INDEX_MAX < COUNT) {

@@ -110,6 +110,15 @@ static void a_table_of_few_rows_gives_its_large_chunk_back(void **state) {
     watched_end(&w);
 }
 
+// What the world holds. Where every change moves all chunks, the one that stays may lie in any block by now.
+static size_t held_bytes(const watched_world *w) {
+#if defined(MI_MOVE_ALWAYS)
+    return w->allocator.live_bytes - mica_world_memory(w->world).bytes[MICA_MEMORY_CHUNKS];
+#else
+    return w->allocator.live_bytes;
+#endif
+}
+
 // A hundred thousand tables, a thousand at a time, seen by queries that are kept: nothing is left of them.
 static void tables_created_and_emptied_leave_no_growth(void **state) {
     (void)state;
@@ -137,10 +146,10 @@ static void tables_created_and_emptied_leave_no_growth(void **state) {
         assert_int_equal(mica_world_statistics(world).table_count, 1);
         assert_int_equal(mica_query_count(first), 1);
         if (round == 1) {
-            settled = of.w.allocator.live_bytes;
+            settled = held_bytes(&of.w);
         }
     }
-    assert_int_equal(of.w.allocator.live_bytes, settled);
+    assert_int_equal(held_bytes(&of.w), settled);
     assert_true(world->store.tables.count <= 2 && world->store.chunk_count <= 2);
     assert_int_equal(mica_world_validate(world), MICA_OK);
     mica_query_release(first);
