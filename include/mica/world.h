@@ -73,7 +73,7 @@ MICA_API const char *mica_world_name(const mica_world *world);
 MICA_API int32_t mica_world_entity_count(const mica_world *world);
 
 /// Destroys all entities; their handles become stale. Resources, systems, queries and tables stay. Refuses:
-/// `MICA_LOCKED`. O(slots), and a destruct hook a value.
+/// `MICA_LOCKED`. O(tables + pools), and a destruct hook a value.
 MICA_API mica_result mica_world_clear(mica_world *world);
 
 /// Makes room for `count` entities in all, so that creating them allocates no slots, and keeps it until a later call
@@ -140,9 +140,9 @@ struct mi_callback;
 // Of a location or position that is none; so is everything above.
 #define MICA_HEAD_NOWHERE 0x80000000u
 // Where a table's offsets by component begin, in bytes from the table's address: `offset_count`, but one at least.
-#define MICA_HEAD_OFFSETS_AT 136
+#define MICA_HEAD_OFFSETS_AT 160
 struct mica_head_table {
-    uint32_t hidden_lists[22];
+    uint32_t hidden_lists[28];
     const uint32_t *chunk_ids;
     uint32_t hidden_capacity[2];
     uint32_t chunk_count;

@@ -19,6 +19,13 @@
 #define MI_APART
 #endif
 
+// For functions that are made anew for each caller, which gives them constants.
+#if defined(__GNUC__)
+#define MI_INLINE static inline __attribute__((always_inline))
+#else
+#define MI_INLINE static inline
+#endif
+
 // Sets the thread's last error and returns `code`. `pattern` is a string literal that is kept by address; in it {}
 // stands for the next argument, in order, each made by one of the MI_… macros below. Texts are copied (cut at 95
 // bytes). At most 6 arguments.

@@ -37,6 +37,7 @@ mi_pool *mi_store_pool(mi_store *store, const mi_type *type) {
     }
     store->pools.data[component] = pool;
     store->pool_list.data[store->pool_list.count++] = pool;
+    store->extras |= MI_EXTRA_POOLS;
     return pool;
 }
 

@@ -116,6 +116,7 @@ static bool resize_chunk_ids(mi_store *store, mi_table *table, uint32_t capacity
 // Says where a table's chunk is from now on.
 static void place_chunk(mi_store *store, mi_table *table, uint32_t chunk_index, uint8_t *base) {
     store->chunks[table->chunk_ids[chunk_index]].base = base;
+    table->tail_first = MI_TAIL_NONE;
     if (chunk_index == 0) {
         table->first_base = base;
     }
@@ -138,11 +139,14 @@ static bool add_chunk(mi_store *store, mi_table *table) {
     store->chunks[id].of.table = table;
     table->chunk_ids[table->chunk_count] = id;
     place_chunk(store, table, table->chunk_count++, base);
+    table->room = table->chunk_count << table->shift;
     return true;
 }
 
 static void drop_last_chunk(mi_store *store, mi_table *table) {
     const uint32_t id = table->chunk_ids[--table->chunk_count];
+    table->tail_first = MI_TAIL_NONE;
+    table->room = table->chunk_count << table->shift;
     mi_region_give(store->region, store->chunks[id].base);
     chunk_id_give(store, id);
 }
@@ -200,7 +204,7 @@ void mi_store_close_rows(mi_store *store, mi_table *table) {
 
 bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
     const uint64_t need = (uint64_t)table->row_count + count;
-    if (need <= (uint64_t)table->chunk_count << table->shift) {
+    if (need <= table->room) {
         return true;
     }
     if (need > MICA_INDEX_MAX) {
@@ -219,7 +223,7 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
             return false;
         }
     }
-    while ((uint64_t)table->chunk_count << table->shift < need) {
+    while (table->room < need) {
         if (!add_chunk(store, table)) {
             mi_store_close_rows(store, table);
             return false;

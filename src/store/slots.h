@@ -90,6 +90,10 @@ static inline uint32_t mi_slots_location(const mi_slots *slots, uint32_t index) 
 static inline void mi_slots_move(mi_slots *slots, uint32_t index, uint32_t location) {
     slots->data[index] = (slots->data[index] & ~(uint64_t)UINT32_MAX) | location;
 }
+// The same for a living entity, without reading its slot.
+static inline void mi_slots_put(mi_slots *slots, mica_entity entity, uint32_t location) {
+    slots->data[mica_entity_index(entity)] = (uint64_t)mica_entity_generation(entity) << 32 | location;
+}
 static inline mica_entity mi_slots_handle(const mi_slots *slots, uint32_t index) {
     return mica_entity_make(index, (uint32_t)(slots->data[index] >> 32));
 }
@@ -138,15 +142,27 @@ static inline void mi_slots_put_back(mi_slots *slots, uint32_t index) {
 // What mi_slots_give is for a slot that comes to its last generation, or has had it.
 void mi_slots_give_last(mi_slots *slots, uint32_t index);
 
-// Ends the entity in slot `index`.
-static inline void mi_slots_give(mi_slots *slots, uint32_t index) {
-    MI_ASSERT(index != 0 && index < slots->used && (slots->data[index] & MI_SLOT_FREE) == 0);
-    const uint64_t generation = (slots->data[index] >> 32) + 1;
-    if (MICA_UNLIKELY(generation >= MICA_GENERATION_MAX - 1)) {
-        mi_slots_give_last(slots, index);
-        return;
-    }
+// Whether ending an entity is the business of mi_slots_give_last.
+static inline bool mi_slots_is_last(mica_entity entity) {
+    return mica_entity_generation(entity) >= MICA_GENERATION_MAX - 2;
+}
+// Ends a living entity, without reading its slot, that mi_slots_is_last says nothing of.
+static inline void mi_slots_end_entity(mi_slots *slots, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    const uint64_t generation = (uint64_t)mica_entity_generation(entity) + 1;
+    MI_ASSERT(index != 0 && index < slots->used && slots->data[index] >> 32 == generation - 1 &&
+              (slots->data[index] & MI_SLOT_FREE) == 0);
     slots->alive--;
     slots->data[index] = generation << 32 | MI_SLOT_FREE | slots->free_head;
     slots->free_head = index;
+}
+
+// Ends the entity in slot `index`.
+static inline void mi_slots_give(mi_slots *slots, uint32_t index) {
+    const mica_entity entity = mi_slots_handle(slots, index);
+    if (MICA_UNLIKELY(mi_slots_is_last(entity))) {
+        mi_slots_give_last(slots, index);
+    } else {
+        mi_slots_end_entity(slots, entity);
+    }
 }

@@ -167,6 +167,22 @@ static void scratch_insert(mi_store *store, const mi_type *type) {
     store->scratch.count++;
 }
 
+// What leads from one table to another that differs in one component, or in what that brings along.
+static mi_edge edge_between(const mi_table *from, mi_table *to, const mi_type *type, bool removes) {
+    const mi_table *with = removes ? from : to;
+    const mi_table *without = removes ? to : from;
+    mi_edge edge = {.key = mi_edge_key(type->info.id, removes), .gap = MI_GAP_NONE, .to = to};
+    if (with->is_plain && without->is_plain && without->component_count > 0 &&
+        with->component_count == without->component_count + 1 && mi_table_has(with, type->info.id) &&
+        type->info.hooks.attach == NULL && !type->brings_pool && !type->info.toggle) {
+        edge.gap = type->info.size == 0 ? MI_GAP_TAG : 0;
+        while (edge.gap < with->column_count && with->columns[edge.gap].component != type->info.id) {
+            edge.gap++;
+        }
+    }
+    return edge;
+}
+
 mi_table *mi_store_find_with(mi_store *store, mi_table *table, mica_component component) {
     const mi_type *type = mi_schema_type(store->schema, component);
     if (type->in_pool && !type->brings_table) {
@@ -187,7 +203,7 @@ mi_table *mi_store_find_with(mi_store *store, mi_table *table, mica_component co
     }
     mi_table *target = mi_store_table(store, store->scratch.data, store->scratch.count);
     if (target != NULL) {
-        mi_table_remember_edge(store->heap, table, component, false, target->id);
+        mi_table_remember_edge(store->heap, table, edge_between(table, target, type, false));
     }
     return target;
 }
@@ -208,7 +224,8 @@ mi_table *mi_store_find_without(mi_store *store, mi_table *table, mica_component
     }
     mi_table *target = mi_store_table(store, store->scratch.data, store->scratch.count);
     if (target != NULL) {
-        mi_table_remember_edge(store->heap, table, component, true, target->id);
+        const mi_type *type = mi_schema_type(store->schema, component);
+        mi_table_remember_edge(store->heap, table, edge_between(table, target, type, true));
     }
     return target;
 }
@@ -297,9 +314,22 @@ void mi_store_trim(mi_store *store) {
 
 // Validation
 
+static bool is_tail_right(const mi_store *store, const mi_table *table) {
+    if (table->tail_first == MI_TAIL_NONE) {
+        return true;
+    }
+    const uint32_t chunk_index = table->tail_first >> table->shift;
+    return chunk_index < table->chunk_count && (table->tail_first & table->row_mask) == 0 &&
+           table->tail_location == table->chunk_ids[chunk_index] << MI_ROW_BITS &&
+           table->tail_base == store->chunks[table->chunk_ids[chunk_index]].base;
+}
+
 static const char *validate_table(const mi_store *store, const mi_table *table) {
-    if ((uint64_t)table->chunk_count << table->shift < table->row_count) {
-        return "table: more rows than its chunks hold";
+    if (table->room != (uint64_t)table->chunk_count << table->shift || table->room < table->row_count) {
+        return "table: more rows than its chunks hold, or other room than they have";
+    }
+    if (!is_tail_right(store, table)) {
+        return "table: another chunk than the one where rows come and go";
     }
     if (table->chunk_count > 0 && table->first_base != store->chunks[table->chunk_ids[0]].base) {
         return "table: its first chunk is elsewhere";
@@ -321,10 +351,9 @@ static const char *validate_table(const mi_store *store, const mi_table *table) 
             return "table: a row's entity does not name that row";
         }
     }
-    for (uint32_t i = 0; i < table->edge_capacity; i++) {
+    for (uint32_t i = 0; i <= table->edge_mask; i++) {
         const mi_edge edge = table->edges[i];
-        if (edge.component != 0 &&
-            (edge.table_id >= store->tables.count || store->tables.data[edge.table_id] == NULL)) {
+        if (edge.key != 0 && (edge.to->id >= store->tables.count || store->tables.data[edge.to->id] != edge.to)) {
             return "table: an edge leads nowhere";
         }
     }

@@ -25,6 +25,13 @@ typedef struct mi_chunk {
     } of;
 } mi_chunk;
 
+// What entities may have besides their rows, each a bit.
+enum {
+    MI_EXTRA_MARKS = 1,    // somebody is disabled or killed, or has a component disabled
+    MI_EXTRA_POOLS = 2,    // there are pools
+    MI_EXTRA_RELATIONS = 4 // parts further up keep links
+};
+
 typedef struct mi_store {
     // The members of struct mica_head, in its order.
     uint64_t key;              // the schema's serial number << 32
@@ -71,6 +78,7 @@ typedef struct mi_store {
     mi_marks killed;
     MI_ARRAY(mi_marks) toggled; // by component id: entities on which it is disabled
     uint32_t toggle_count;      // members of all of those
+    uint32_t extras;            // MI_EXTRA_...: what entities may have besides rows; 0: nothing
     uint64_t mark_changes; // grows when any of these marks comes or goes: what is cached of who is left out is void
     mica_result failure;   // why the last function failed
     const char *limit;     // what there is no more of, if that is MICA_LIMIT
@@ -105,8 +113,7 @@ void mi_store_trim(mi_store *store);
 bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count);
 // The same for one row, without a call if there is room already.
 static inline bool mi_store_open_row(mi_store *store, mi_table *table) {
-    return MICA_LIKELY(table->row_count < (uint64_t)table->chunk_count << table->shift) ||
-           mi_store_open_rows(store, table, 1);
+    return MICA_LIKELY(table->row_count < table->room) || mi_store_open_rows(store, table, 1);
 }
 // Makes room for `count` rows in all and keeps it when rows go, until the next call says less. Only an empty table of
 // which nothing is kept is dropped.
@@ -195,16 +202,16 @@ static inline mi_table *mi_store_table_with(mi_store *store, mi_table *table, mi
     if (mi_table_has(table, component)) {
         return table;
     }
-    const uint32_t id = mi_table_edge(table, component, false);
-    return MICA_LIKELY(id != 0) ? store->tables.data[id] : mi_store_find_with(store, table, component);
+    mi_table *known = mi_table_neighbour(table, component, false);
+    return MICA_LIKELY(known != NULL) ? known : mi_store_find_with(store, table, component);
 }
 
 static inline mi_table *mi_store_table_without(mi_store *store, mi_table *table, mica_component component) {
     if (!mi_table_has(table, component)) {
         return table;
     }
-    const uint32_t id = mi_table_edge(table, component, true);
-    return MICA_LIKELY(id != 0) ? store->tables.data[id] : mi_store_find_without(store, table, component);
+    mi_table *known = mi_table_neighbour(table, component, true);
+    return MICA_LIKELY(known != NULL) ? known : mi_store_find_without(store, table, component);
 }
 
 // Publishes the first open row, which is at `location`, for an entity whose slot says so already.

@@ -62,6 +62,8 @@ void mi_table_set_shift(mi_table *table, uint32_t shift) {
         end = offset + mi_column_byte_size(column, shift);
     }
     table->shift = (uint8_t)shift;
+    table->row_mask = (1u << shift) - 1;
+    table->room = table->chunk_count << shift;
     table->chunk_size = (uint32_t)align_up(end, MI_COLUMN_ALIGN);
 }
 
@@ -139,6 +141,73 @@ static void sort_by_name(mi_table *table, const mica_schema *schema) {
     }
 }
 
+// Edges
+
+static const mi_edge no_edges[1];
+
+static void release_edges(mi_heap *heap, mi_table *table) {
+    if (table->edge_mask != 0) {
+        mi_heap_release(heap, MICA_MEMORY_TABLES, (void *)(uintptr_t)table->edges,
+                        (table->edge_mask + 1) * sizeof(mi_edge), _Alignof(mi_edge));
+    }
+}
+
+void mi_table_forget_edges(mi_heap *heap, mi_table *table) {
+    release_edges(heap, table);
+    table->edges = no_edges;
+    table->edge_mask = 0;
+    table->edge_count = 0;
+}
+
+static void put_edge(mi_edge *edges, uint32_t mask, mi_edge edge) {
+    edges[mi_edge_place(edges, mask, edge.key)] = edge;
+}
+
+// Whether another edge is looked for first where that of `key` is, among mask + 1 cells.
+static bool is_place_taken(const mi_table *table, uint32_t mask, uint32_t key) {
+    for (uint32_t i = 0; i <= table->edge_mask; i++) {
+        const uint32_t known = table->edges[i].key;
+        if (known != 0 && mi_edge_near_place(mask, known) == mi_edge_near_place(mask, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// How many cells one more edge takes: a fourth of them stays free, or three fourths where it would have to stand behind
+// another one, since only edges that stand where they are looked for first are found fast.
+static uint32_t edge_capacity_with(const mi_table *table, uint32_t key) {
+    const uint32_t count = table->edge_count + 1;
+    uint32_t capacity = table->edge_mask + 1;
+    while (count * 4 > capacity * 3 || (count * 4 > capacity && is_place_taken(table, capacity - 1, key))) {
+        capacity *= 2;
+    }
+    return capacity;
+}
+
+void mi_table_remember_edge(mi_heap *heap, mi_table *table, mi_edge edge) {
+    const uint32_t capacity = edge_capacity_with(table, edge.key);
+    if (capacity != table->edge_mask + 1) {
+        mi_edge *edges =
+            mi_heap_allocate_zeroed(heap, MICA_MEMORY_TABLES, capacity * sizeof(mi_edge), _Alignof(mi_edge));
+        if (edges == NULL) {
+            return;
+        }
+        for (uint32_t i = 0; i <= table->edge_mask; i++) {
+            if (table->edges[i].key != 0) {
+                put_edge(edges, capacity - 1, table->edges[i]);
+            }
+        }
+        release_edges(heap, table);
+        table->edges = edges;
+        table->edge_mask = capacity - 1;
+    }
+    put_edge((mi_edge *)(uintptr_t)table->edges, table->edge_mask, edge);
+    table->edge_count++;
+}
+
+// Tables
+
 mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_component *components, uint32_t count,
                           mica_result *failure) {
     uint32_t column_count = 0;
@@ -160,6 +229,8 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
         return NULL;
     }
     mi_table *table = (mi_table *)(void *)memory;
+    table->edges = no_edges;
+    table->tail_first = MI_TAIL_NONE;
     table->columns = (mi_column *)(void *)(memory + columns_at);
     table->bits = (uint64_t *)(void *)(memory + bits_at);
     table->last_byte_of = (uint16_t *)(void *)(memory + last_bytes_at);
@@ -187,7 +258,7 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
 
 size_t mi_table_byte_size(const mi_table *table) {
     return table->allocation_size + (mi_table_lists_apart(table) ? table->chunk_capacity * sizeof(uint32_t) : 0) +
-           table->edge_capacity * sizeof(mi_edge);
+           (table->edge_mask == 0 ? 0 : (table->edge_mask + 1) * sizeof(mi_edge));
 }
 
 void mi_table_release_list(mi_heap *heap, mi_table *table) {
@@ -199,39 +270,6 @@ void mi_table_release_list(mi_heap *heap, mi_table *table) {
 
 void mi_table_destroy(mi_heap *heap, mi_table *table) {
     mi_table_release_list(heap, table);
-    mi_table_forget_edges(heap, table);
+    release_edges(heap, table);
     mi_heap_release(heap, MICA_MEMORY_TABLES, table, table->allocation_size, _Alignof(max_align_t));
-}
-
-// Edges
-
-void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component component, bool removes, uint32_t table_id) {
-    if ((table->edge_count + 1) * 4 > table->edge_capacity * 3) {
-        const uint32_t capacity = table->edge_capacity == 0 ? 2 : table->edge_capacity * 2;
-        mi_edge *edges =
-            mi_heap_allocate_zeroed(heap, MICA_MEMORY_TABLES, capacity * sizeof(mi_edge), sizeof(uint32_t));
-        if (edges == NULL) {
-            return;
-        }
-        for (uint32_t i = 0; i < table->edge_capacity; i++) {
-            const mi_edge edge = table->edges[i];
-            if (edge.component != 0) {
-                edges[mi_edge_place(edges, capacity, edge.component, edge.removes)] = edge;
-            }
-        }
-        mi_heap_release(heap, MICA_MEMORY_TABLES, table->edges, table->edge_capacity * sizeof(mi_edge),
-                        sizeof(uint32_t));
-        table->edges = edges;
-        table->edge_capacity = capacity;
-    }
-    table->edges[mi_edge_place(table->edges, table->edge_capacity, component, removes)] =
-        (mi_edge){.component = component, .removes = removes, .table_id = table_id};
-    table->edge_count++;
-}
-
-void mi_table_forget_edges(mi_heap *heap, mi_table *table) {
-    mi_heap_release(heap, MICA_MEMORY_TABLES, table->edges, table->edge_capacity * sizeof(mi_edge), sizeof(uint32_t));
-    table->edges = NULL;
-    table->edge_capacity = 0;
-    table->edge_count = 0;
 }

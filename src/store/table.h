@@ -36,12 +36,23 @@ typedef struct mi_column {
     mica_component component;
 } mi_column;
 
-// Where adding or removing a component leads. Empty cells have component 0.
+// Where adding or removing a component leads. Empty cells are all zero.
+//
+// A *plain* edge changes that component alone, between tables that are plain, and concerns nothing but rows: the type
+// is no relation, brings nothing along, and leaves no mark behind. The table with the component has the columns of the
+// other one and, at number `gap`, that of the component, unless it is a tag.
 typedef struct mi_edge {
-    uint16_t component;
-    uint16_t removes;
-    uint32_t table_id;
+    uint32_t key; // see mi_edge_key
+    uint32_t gap; // or one of the numbers below
+    struct mi_table *to;
 } mi_edge;
+
+#define MI_GAP_TAG (UINT32_MAX - 1) // the edge is plain; the component is a tag
+#define MI_GAP_NONE UINT32_MAX      // the edge is not plain
+
+static inline uint32_t mi_edge_key(mica_component component, bool removes) {
+    return (uint32_t)component << 1 | (uint32_t)removes;
+}
 
 // What a walk looks at stands together at the end, in front of the offsets: thousands of tables are walked at what
 // memory costs.
@@ -53,8 +64,15 @@ typedef struct mi_table {
     uint32_t bit_words;
     uint32_t chunk_align; // bytes
     uint64_t row_moves;   // grows when a row goes, or comes by another location: what is cached about rows is void
-    mi_edge *edges;       // a hash table of edge_capacity (0 or a power of two)
-    uint32_t edge_capacity;
+    // The chunk in which rows came or went last: its first row, its memory, and the location of its row 0. Rows near
+    // the end are found by it with a subtraction (store/moves.c); MI_TAIL_NONE: the chunk may have moved or gone.
+    uint8_t *tail_base;
+    uint32_t tail_first;
+    uint32_t tail_location;
+    uint32_t room;        // rows that its chunks hold
+    uint32_t row_mask;    // (1 << shift) - 1
+    const mi_edge *edges; // a hash table with an empty cell; its size, a power of two, is edge_mask + 1
+    uint32_t edge_mask;   // 0: the one empty cell of all tables without edges
     uint32_t edge_count;
     uint32_t allocation_size; // of this struct with its arrays
     uint32_t kept_rows;       // room for so many rows stays when rows go; see mi_store_keep_rows
@@ -76,7 +94,7 @@ typedef struct mi_table {
     bool has_destruct;     // a column's type has a destruct hook
     bool can_fail;         // a column's type has a construct or copy hook
     bool moves_bytes;      // no column's type has a move hook or lies in lanes
-    bool is_plain;         // nor any other hook
+    bool is_plain;         // nor has any other hook: values are bytes, each whole in one column
     bool has_lanes;        // a column's type lies in lanes
     bool has_toggle;       // a component's type can be disabled
     uint32_t offset_count; // ids from here on are not here
@@ -84,6 +102,9 @@ typedef struct mi_table {
     // look-up needs no load to find it.
     uint16_t offset_of[];
 } mi_table;
+
+// As tail_first: no row number, and farther from any than a chunk has rows.
+#define MI_TAIL_NONE 0x80000000u
 
 // A full chunk has at most this many bytes: what fits 16 times into a region's block, near 128 KiB.
 #define MI_CHUNK_BYTES (MI_REGION_BLOCK_SIZE / 16 - 2 * MI_COLUMN_ALIGN)
@@ -113,7 +134,7 @@ void mi_table_set_shift(mi_table *table, uint32_t shift);
 // Where byte `offset` of a chunk of 1 << shift rows stands in the present layout.
 size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offset);
 // Remembers an edge that is not remembered yet, if there is memory.
-void mi_table_remember_edge(mi_heap *heap, mi_table *table, mica_component component, bool removes, uint32_t table_id);
+void mi_table_remember_edge(mi_heap *heap, mi_table *table, mi_edge edge);
 void mi_table_forget_edges(mi_heap *heap, mi_table *table);
 
 static inline bool mi_table_has(const mi_table *table, mica_component component) {
@@ -180,20 +201,25 @@ static inline uint32_t mi_table_chunk_rows(const mi_table *table, uint32_t chunk
     return rest < capacity ? rest : capacity;
 }
 
-// Where an edge stands, or would stand, among `capacity` (a power of two) cells that are not all taken.
-static inline uint32_t mi_edge_place(const mi_edge *edges, uint32_t capacity, mica_component component, bool removes) {
-    uint32_t place = ((uint32_t)component * 2654435761u >> 16 ^ (uint32_t)removes) & (capacity - 1);
-    while (edges[place].component != 0 && (edges[place].component != component || edges[place].removes != removes)) {
-        place = (place + 1) & (capacity - 1);
+// Where an edge is looked for first: by component, since a table has one of the two edges of a component alone.
+static inline uint32_t mi_edge_near_place(uint32_t mask, uint32_t key) {
+    return key >> 1 & mask;
+}
+
+// Where the edge of a key stands, or would stand, among cells that are not all taken; their number less one is `mask`.
+static inline uint32_t mi_edge_place(const mi_edge *edges, uint32_t mask, uint32_t key) {
+    uint32_t place = mi_edge_near_place(mask, key);
+    while (edges[place].key != 0 && edges[place].key != key) {
+        place = (place + 1) & mask;
     }
     return place;
 }
 
-// The id of the table that adding or removing a component leads to; 0: not remembered (or the root, which is found as
-// fast).
-static inline uint32_t mi_table_edge(const mi_table *table, mica_component component, bool removes) {
-    if (table->edge_capacity == 0) {
-        return 0;
-    }
-    return table->edges[mi_edge_place(table->edges, table->edge_capacity, component, removes)].table_id;
+// The table that adding or removing a component leads to; NULL: not remembered (or the root, which is found as fast).
+static inline mi_table *mi_table_neighbour(const mi_table *table, mica_component component, bool removes) {
+    return table->edges[mi_edge_place(table->edges, table->edge_mask, mi_edge_key(component, removes))].to;
+}
+// The edge if it stands in the first place that is looked at, as most do; else any other one, with another key.
+static inline const mi_edge *mi_table_near_edge(const mi_table *table, uint32_t key) {
+    return &table->edges[mi_edge_near_place(table->edge_mask, key)];
 }

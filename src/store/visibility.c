@@ -24,12 +24,19 @@ void mi_store_count_hidden_row(mi_store *store, mica_entity entity, uint32_t loc
 
 // Marks and single components
 
+// To be called when any has come or gone.
+static void note_marks(mi_store *store) {
+    store->mark_changes++;
+    const bool is_marked = (store->disabled.count | store->killed.count | store->toggle_count) != 0;
+    store->extras = (store->extras & ~(uint32_t)MI_EXTRA_MARKS) | (is_marked ? MI_EXTRA_MARKS : 0);
+}
+
 // Puts an entity into one of the two sets that hide, or takes it out; `other` is the second one. The page is open.
 static void put_hidden(mi_store *store, mi_marks *marks, const mi_marks *other, uint32_t index, bool is_member) {
     if (!mi_marks_put(marks, index, is_member)) {
         return;
     }
-    store->mark_changes++;
+    note_marks(store);
     if (!mi_marks_has(other, index)) {
         count_row(store, mi_slots_location(&store->slots, index), is_member);
     }
@@ -38,8 +45,8 @@ static void put_hidden(mi_store *store, mi_marks *marks, const mi_marks *other, 
 // The same for a component, whose set is there.
 static void put_toggle(mi_store *store, mica_component component, uint32_t index, bool is_member) {
     if (mi_marks_put(&store->toggled.data[component], index, is_member)) {
-        store->mark_changes++;
         store->toggle_count = is_member ? store->toggle_count + 1 : store->toggle_count - 1;
+        note_marks(store);
     }
 }
 
@@ -209,7 +216,7 @@ void mi_store_free_visibility(mi_store *store) {
     }
     MI_FREE(store->heap, MICA_MEMORY_ENTITIES, &store->toggled);
     store->toggle_count = 0;
-    store->mark_changes++;
+    note_marks(store);
 }
 
 void mi_store_trim_visibility(mi_store *store) {
@@ -291,7 +298,10 @@ const char *mi_store_validate_visibility(const mi_store *store) {
     for (uint32_t id = 0; fault == NULL && id < store->tables.count; id++) {
         fault = store->tables.data[id] == NULL ? NULL : validate_chunks(store, store->tables.data[id]);
     }
-    return fault == NULL && toggle_count != store->toggle_count
-               ? "visibility: disabled components are another number than the store says"
-               : fault;
+    if (fault == NULL && (toggle_count != store->toggle_count ||
+                          ((store->extras & MI_EXTRA_MARKS) != 0) !=
+                              ((store->disabled.count | store->killed.count | toggle_count) != 0))) {
+        return "visibility: marks are another number than the store says";
+    }
+    return fault;
 }

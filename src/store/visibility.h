@@ -45,7 +45,7 @@ static inline void mi_store_forget_toggle(mi_store *store, mica_entity entity, m
 // The entity is about to end, and still has its row and elements: takes all its marks away. O(its components) if
 // anybody has a mark, otherwise O(1).
 static inline void mi_store_forget_marks(mi_store *store, mica_entity entity) {
-    if (MICA_UNLIKELY((store->disabled.count | store->killed.count | store->toggle_count) != 0)) {
+    if (MICA_UNLIKELY((store->extras & MI_EXTRA_MARKS) != 0)) {
         mi_store_drop_marks(store, entity);
     }
 }

@@ -18,6 +18,7 @@
 #include "world/notice.h"
 
 #include "store/fetch.h"
+#include "store/moves.h"
 #include "store/visibility.h"
 
 // With this many components or fewer they are put in order by insertion, with more by a walk over the table's columns.
@@ -619,6 +620,34 @@ static mica_result apply_single(mica_commands *commands, mi_command *command, mi
     return result;
 }
 
+// Applies a single command that is all about a row going along a plain edge, of which nobody is told; false: it is not,
+// and nothing has happened.
+static inline bool apply_plainly(mica_commands *commands, mi_command *command) {
+    mica_world *world = commands->world;
+    mi_store *store = &world->store;
+    const bool removes = command->kind == MI_COMMAND_REMOVE;
+    uint32_t location = 0;
+    if (MICA_UNLIKELY(world->front.is_watched || (store->extras & MI_EXTRA_MARKS) != 0 || command->has_placeholders ||
+                      command->kind == MI_COMMAND_SPAWN ||
+                      !mi_slots_resolve(&store->slots, command->entity, &location))) {
+        return false;
+    }
+    const uint32_t key = mi_edge_key(command->component, removes);
+    const mi_edge *edge = mi_table_near_edge(mi_store_table_at(store, location), key);
+    if (MICA_UNLIKELY(edge->key != key || !mi_edge_takes(edge, removes, command->data) || !mi_edge_has_room(edge))) {
+        return false;
+    }
+    if (removes) {
+        mi_store_cross_removing(store, command->entity, location, edge);
+    } else {
+        mi_store_cross_adding(store, command->entity, location, edge, command->data);
+        command->data = NULL;
+    }
+    command->kind = MI_COMMAND_DONE;
+    mi_commands_count_done(commands, 1, 0);
+    return true;
+}
+
 // Fetches what the commands further on need.
 static void fetch_ahead(const mi_store *store, const mi_command *list, uint32_t at, uint32_t count) {
     if (at + MI_SLOTS_AHEAD < count) {
@@ -674,7 +703,10 @@ mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end,
         if (fetches) {
             fetch_ahead(store, list, at, count);
         }
-        if (list[at].kind != MI_COMMAND_DONE) { // else it was done with its group
+        if (list[at].kind == MI_COMMAND_DONE) { // with its group
+            continue;
+        }
+        if (commands->fold.links.data[at].last != at || !apply_plainly(commands, &list[at])) {
             commands->at = begin + at;
             result = apply_from(commands, list, at, &step, call);
         }

@@ -10,6 +10,7 @@
 #include "world/notice.h"
 
 #include "store/fetch.h"
+#include "store/moves.h"
 
 #include <string.h>
 
@@ -66,7 +67,8 @@ bool mica_entity_alive(const mica_world *world, mica_entity entity) {
     return world != NULL && mi_slots_resolve(&world->store.slots, entity, &location);
 }
 
-mica_result mica_entity_destroy(mica_world *world, mica_entity entity) {
+// As mica_entity_destroy where there may be more to it than a row.
+MI_APART static mica_result destroy_slowly(mica_world *world, mica_entity entity) {
     static const char call[] = "mica_entity_destroy";
     mica_result result = mi_world_check_structure(world, call);
     uint32_t location = 0;
@@ -80,6 +82,23 @@ mica_result mica_entity_destroy(mica_world *world, mica_entity entity) {
     return result;
 }
 
+// Whether ending an entity of a bare world takes no more than its slot and its row at `location`.
+static inline bool ends_plainly(const mica_world *world, mica_entity entity, uint32_t location) {
+    return MICA_LIKELY(!mi_slots_is_last(entity) && location >= MI_ROW_MAX &&
+                       mi_store_table_at(&world->store, location)->is_plain);
+}
+
+mica_result mica_entity_destroy(mica_world *world, mica_entity entity) {
+    uint32_t location = 0;
+    if (MICA_LIKELY(world != NULL && mi_world_is_bare(world) &&
+                    mi_slots_resolve(&world->store.slots, entity, &location) &&
+                    ends_plainly(world, entity, location))) {
+        mi_slots_end_entity(&world->store.slots, entity);
+        return mi_store_take_row(&world->store, location);
+    }
+    return destroy_slowly(world, entity);
+}
+
 mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entities, int32_t count) {
     static const char call[] = "mica_entity_destroy_many";
     const mica_result result = mi_world_check_structure(world, call);
@@ -89,8 +108,9 @@ mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entit
     if (count < 0 || (count > 0 && entities == NULL)) {
         return mi_fail_plain(&world->log, MICA_INVALID, call, "needs an array of handles and how many they are");
     }
-    const mi_store *store = &world->store;
+    mi_store *store = &world->store;
     const bool fetches = mi_fetches(store);
+    const bool is_bare = mi_world_is_bare(world); // and stays so, since nobody is told of anything
     const uint32_t many = (uint32_t)count;
     uint32_t location = 0;
     for (uint32_t i = 0; i < many; i++) {
@@ -107,7 +127,13 @@ mica_result mica_entity_destroy_many(mica_world *world, const mica_entity *entit
             mi_fetch_slot(&store->slots, entities[i + MI_SLOTS_AHEAD]);
             mi_fetch_row(store, entities[i + MI_ROWS_AHEAD]);
         }
-        if (mi_slots_resolve(&store->slots, entities[i], &location)) { // not named twice
+        if (!mi_slots_resolve(&store->slots, entities[i], &location)) { // it was named before
+            continue;
+        }
+        if (is_bare && ends_plainly(world, entities[i], location)) {
+            mi_slots_end_entity(&store->slots, entities[i]);
+            mi_store_take_row(store, location);
+        } else {
             mi_world_unmake(world, entities[i]);
         }
     }
@@ -381,17 +407,28 @@ MI_APART static mica_result add_widely(mica_world *world, mica_entity entity, mi
                         : add_to_no_pool(world, entity, component, value, call);
 }
 
-// The ways to tables and pools are kept apart, so that neither saves registers for the other.
+// The ways to tables and pools are kept apart, so that neither saves registers for the other; and so is the short way
+// between tables.
 mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_add";
     if (MICA_UNLIKELY(world == NULL || !mi_world_is_plain(world))) {
         return add_widely(world, entity, component, value, call);
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);
-    if (pool == NULL) {
-        return add_to_no_pool(world, entity, component, value, call);
+    if (pool != NULL) {
+        return value != NULL ? add_to_pool(world, pool, entity, value, call)
+                             : add_tag_to_pool(world, pool, entity, call);
     }
-    return value != NULL ? add_to_pool(world, pool, entity, value, call) : add_tag_to_pool(world, pool, entity, call);
+    uint32_t location = 0;
+    if (MICA_LIKELY(mi_world_crosses(world, entity, &location))) {
+        mi_store *store = &world->store;
+        const uint32_t key = mi_edge_key(component, false);
+        const mi_edge *edge = mi_table_near_edge(mi_store_table_at(store, location), key);
+        if (MICA_LIKELY(edge->key == key && mi_edge_takes(edge, false, value) && mi_edge_has_room(edge))) {
+            return mi_store_cross_adding(store, entity, location, edge, value);
+        }
+    }
+    return add_to_no_pool(world, entity, component, value, call);
 }
 
 // Replaces a value that is there, which is no structural change.
@@ -624,8 +661,19 @@ mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_compo
         return mi_world_fail_structure(world, call);
     }
     mi_pool *pool = mi_store_find_pool(&world->store, component);
-    return pool != NULL ? remove_from_pool(world, pool, entity, call)
-                        : remove_from_no_pool(world, entity, component, call);
+    if (pool != NULL) {
+        return remove_from_pool(world, pool, entity, call);
+    }
+    uint32_t location = 0;
+    if (MICA_LIKELY(mi_world_crosses(world, entity, &location))) {
+        mi_store *store = &world->store;
+        const uint32_t key = mi_edge_key(component, true);
+        const mi_edge *edge = mi_table_near_edge(mi_store_table_at(store, location), key);
+        if (MICA_LIKELY(edge->key == key && mi_edge_takes(edge, true, NULL) && mi_edge_has_room(edge))) {
+            return mi_store_cross_removing(store, entity, location, edge);
+        }
+    }
+    return remove_from_no_pool(world, entity, component, call);
 }
 
 // Asking

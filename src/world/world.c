@@ -452,6 +452,7 @@ bool mi_world_add_relation(mica_world *world, const mi_relation *relation) {
     }
     mi_schema_mark_relation(world->schema, relation->component);
     world->relations.data[world->relations.count++] = *relation;
+    world->store.extras |= MI_EXTRA_RELATIONS;
     return true;
 }
 

@@ -281,6 +281,14 @@ static void validation_finds_what_is_broken(void **state) {
 
     table->row_count = 9; // the chunk has room for 8
     assert_fault(&f, "more rows than its chunks hold");
+    table->row_count = 2;
+    table->room++;
+    assert_fault(&f, "other room than they have");
+    table->room--;
+    table->tail_first = 0;
+    table->tail_location = 0;
+    assert_fault(&f, "where rows come and go");
+    table->tail_first = MI_TAIL_NONE;
     table->row_count = 1;
     assert_fault(&f, "differ in number");
     table->row_count = 2;
@@ -290,7 +298,8 @@ static void validation_finds_what_is_broken(void **state) {
     assert_fault(&f, "belongs to another table");
     chunk->of.table = table;
 
-    mi_table_remember_edge(&f.heap, table, f.types[5], false, 77);
+    mi_table gone = {.id = 77};
+    mi_table_remember_edge(&f.heap, table, (mi_edge){.key = mi_edge_key(f.types[5], false), .to = &gone});
     assert_fault(&f, "leads nowhere");
     mi_table_forget_edges(&f.heap, table);
 

@@ -201,33 +201,42 @@ static void names_decide_the_canonical_order(void **state) {
     end(&f);
 }
 
+// Something that an edge may lead to; nothing looks into it.
+static mi_table *place(uint32_t i) {
+    static uint64_t places[1001];
+    return (mi_table *)(void *)&places[i];
+}
+
 static void edges_are_remembered_by_component_and_direction(void **state) {
     (void)state;
     fixture f;
     begin(&f);
     const mica_component plain = add_type(&f, "Plain", 4, 4);
     mi_table *table = make(&f, &plain, 1);
-    assert_int_equal(mi_table_edge(table, 7, false), 0);
-    for (uint32_t i = 1; i <= 500; i++) {
-        mi_table_remember_edge(&f.heap, table, (mica_component)i, false, i);
-        mi_table_remember_edge(&f.heap, table, (mica_component)i, true, 1000 + i);
+    assert_null(mi_table_neighbour(table, 7, false));
+    for (uint32_t i = 1; i <= 500; i++) { // a table has one of the two edges of each component
+        mi_table_remember_edge(&f.heap, table,
+                               (mi_edge){.key = mi_edge_key((mica_component)i, i % 2 == 0), .to = place(i)});
     }
     for (uint32_t i = 1; i <= 500; i++) {
-        assert_int_equal(mi_table_edge(table, (mica_component)i, false), i);
-        assert_int_equal(mi_table_edge(table, (mica_component)i, true), 1000 + i);
+        const uint32_t key = mi_edge_key((mica_component)i, i % 2 == 0);
+        assert_ptr_equal(mi_table_neighbour(table, (mica_component)i, i % 2 == 0), place(i));
+        assert_null(mi_table_neighbour(table, (mica_component)i, i % 2 != 0));
+        assert_int_equal(mi_table_near_edge(table, key)->key, key);
     }
-    assert_int_equal(mi_table_edge(table, 501, false), 0);
+    assert_null(mi_table_neighbour(table, 501, false));
     mi_table_forget_edges(&f.heap, table);
-    assert_int_equal(mi_table_edge(table, 7, false), 0);
+    assert_null(mi_table_neighbour(table, 7, false));
+    assert_int_equal(mi_table_near_edge(table, mi_edge_key(7, false))->key, 0);
     // Without memory nothing is remembered, and nothing is lost.
-    mi_table_remember_edge(&f.heap, table, 1, false, 5);
+    mi_table_remember_edge(&f.heap, table, (mi_edge){.key = mi_edge_key(1, false), .to = place(5)});
     test_allocator_fail_from(&f.allocator, 1);
     for (uint32_t i = 2; i <= 20; i++) {
-        mi_table_remember_edge(&f.heap, table, (mica_component)i, false, i);
+        mi_table_remember_edge(&f.heap, table, (mi_edge){.key = mi_edge_key((mica_component)i, false), .to = place(i)});
     }
     test_allocator_fail_stop(&f.allocator);
-    assert_int_equal(mi_table_edge(table, 1, false), 5);
-    assert_int_equal(mi_table_edge(table, 20, false), 0);
+    assert_ptr_equal(mi_table_neighbour(table, 1, false), place(5));
+    assert_null(mi_table_neighbour(table, 20, false));
     mi_table_destroy(&f.heap, table);
     end(&f);
 }
