@@ -159,7 +159,7 @@ MI_INLINE void move_values(row_crossing crossing, uint32_t gap, bool removes) {
     const mi_column *column = crossing.from->columns;
     const mi_column *to_column = crossing.to->columns;
     const mi_column *const end = column + crossing.from->column_count;
-    const mi_column *const gap_column = gap == MI_GAP_TAG ? NULL : column + gap;
+    const mi_column *const gap_column = gap == MI_GAP_TAG ? end : column + gap; // `end` if it is the last one to come
     if (MICA_UNLIKELY(!fills)) {
         for (; column < end; column++) {
             if (column == gap_column && removes) {

@@ -198,10 +198,10 @@ void mi_slots_clear(mi_slots *slots) {
 }
 
 void mi_slots_give_last(mi_slots *slots, uint32_t index) {
-    const uint32_t generation = slot_generation(slots->data[index]) + 1;
+    const uint64_t generation = (slots->data[index] >> 32) + 1;
     slots->alive--;
     if (generation == MICA_GENERATION_MAX) {
-        slots->data[index] = slot_make(generation, MI_SLOT_FREE);
+        slots->data[index] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
         slots->last_count--;
         slots->retired++;
         return;
