@@ -90,8 +90,8 @@ MICA_API mica_result mica_commands_set(mica_commands *commands, mica_entity enti
 MICA_API mica_result mica_commands_remove(mica_commands *commands, mica_entity entity, mica_component component);
 
 /// Records as many adds as there are entities, all or none; a refusal names the index. As `mica_entity_add_many`, but
-/// for what is seen when the buffer is applied, where each is an add by itself: one whose entity is dead by then, or has
-/// the component, is skipped and counted. O(count).
+/// for what is seen when the buffer is applied, where each is an add by itself: one whose entity is dead by then, or
+/// has the component, is skipped and counted. O(count).
 MICA_API mica_result mica_commands_add_many(mica_commands *commands, const mica_entity *entities, int32_t count,
                                             mica_component component, const void *values);
 

@@ -447,11 +447,13 @@ static mica_result change(mi_many *many) {
 // Checks what is asked for and finds the component; `many` says the rest.
 static mica_result begin(mi_many *many, mica_component component, int32_t count) {
     mica_world *world = many->world;
-    if (world == NULL || many->verb != MI_MANY_SET) {
-        const mica_result checked = mi_world_check_structure(world, many->call);
-        if (world == NULL || checked != MICA_OK) {
-            return checked;
-        }
+    if (world == NULL) {
+        mi_world_fail_structure(world, many->call);
+        return MICA_INVALID;
+    }
+    if (many->verb != MI_MANY_SET && mi_world_is_locked(world)) {
+        mi_world_fail_structure(world, many->call);
+        return MICA_LOCKED;
     }
     many->type = mi_world_type(world, component, many->call);
     if (many->type == NULL) {
