@@ -454,12 +454,12 @@ static bool entity_add_many_in_pool(sweep *s) {
 }
 static bool entity_set_many(sweep *s) {
     const mica_entity entities[] = {s->bare, s->plain};
-    const Health values[] = {{1}, {2}};
-    return mica_set_many(s->w.world, entities, 2, Health, values) == MICA_OK;
+    const Mass values[] = {{1}, {2}};
+    return mica_set_many(s->w.world, entities, 2, Mass, values) == MICA_OK;
 }
 static bool entity_remove_many(sweep *s) {
-    const mica_entity entities[] = {s->bare, s->plain, s->owner};
-    return mica_remove_many(s->w.world, entities, 3, Position) == MICA_OK;
+    const mica_entity entities[] = {s->plain, s->dune, s->owner};
+    return mica_remove_many(s->w.world, entities, 3, Wet) == MICA_OK;
 }
 static bool entity_clone(sweep *s) {
     return made(mica_clone(s->w.world, s->owner));
@@ -518,7 +518,8 @@ static bool entity_spawn_child(sweep *s) {
                            mica_value_of(mica_child_of, {s->plain}), mica_tag(Frozen)));
 }
 static bool spawner_make(sweep *s) {
-    const mica_spawner spawner = mica_spawner_of(s->w.world, mica_type_of(Health), mica_type_of(Colour), mica_type_of(Frozen));
+    const mica_spawner spawner =
+        mica_spawner_of(s->w.world, mica_type_of(Health), mica_type_of(Colour), mica_type_of(Frozen));
     return spawner.world != NULL;
 }
 static void make_spawner(sweep *s) {
