@@ -49,12 +49,12 @@ static uint8_t *find_lane(const mica_iter *iter, mica_component component, uint3
 
 const void *mica_iter_read_lane_id(const mica_iter *iter, mica_component component, uint32_t offset,
                                    uint32_t byte_size) {
-    mi_lanes_rows rows;
+    mi_lanes_rows rows = {.column = NULL};
     return find_lane(iter, component, offset, byte_size, MI_ACCESS_READ_LANES, &rows, "mica_iter_read_lane");
 }
 
 void *mica_iter_write_lane_id(const mica_iter *iter, mica_component component, uint32_t offset, uint32_t byte_size) {
-    mi_lanes_rows rows;
+    mi_lanes_rows rows = {.column = NULL};
     uint8_t *lane = find_lane(iter, component, offset, byte_size, MI_ACCESS_WRITE_LANES, &rows, "mica_iter_write_lane");
     if (lane != NULL) {
         mi_iter_wrote(iter, component, rows.column);
@@ -89,27 +89,31 @@ static inline ready_lane find_ready_lane(const mica_iter *iter, const mica_type 
 }
 
 const void *mica_iter_read_lane(const mica_iter *iter, mica_type *type, uint32_t offset, uint32_t byte_size) {
+    static const char call[] = "mica_iter_read_lane";
     const uint32_t access = MI_ACCESS_READ_LANES | MI_ACCESS_READY_LANES;
-    if (MICA_LIKELY(iter != NULL)) {
-        const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access, access);
-        if (MICA_LIKELY(ready.lane != NULL)) {
-            return ready.lane;
-        }
+    if (MICA_UNLIKELY(iter == NULL)) {
+        return mi_iter_fail_access(iter, 0, MI_ACCESS_READ_LANES, call);
     }
-    const mica_component component = mi_iter_component(iter, type, MI_ACCESS_READ_LANES, "mica_iter_read_lane");
+    const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access, access);
+    if (MICA_LIKELY(ready.lane != NULL)) {
+        return ready.lane;
+    }
+    const mica_component component = mi_iter_component(iter, type, MI_ACCESS_READ_LANES, call);
     return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_read_lane_id(iter, component, offset, byte_size);
 }
 
 void *mica_iter_write_lane(const mica_iter *iter, mica_type *type, uint32_t offset, uint32_t byte_size) {
+    static const char call[] = "mica_iter_write_lane";
     const uint32_t access = MI_ACCESS_WRITE_LANES | MI_ACCESS_READY_LANES;
-    if (MICA_LIKELY(iter != NULL)) {
-        const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access | MI_ACCESS_MARKED, access);
-        if (MICA_LIKELY(ready.lane != NULL && !iter->world->watches_writes)) {
-            mi_column_mark(ready.column, iter->query->world->store.version);
-            return ready.lane;
-        }
+    if (MICA_UNLIKELY(iter == NULL)) {
+        return mi_iter_fail_access(iter, 0, MI_ACCESS_WRITE_LANES, call);
     }
-    const mica_component component = mi_iter_component(iter, type, MI_ACCESS_WRITE_LANES, "mica_iter_write_lane");
+    const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access | MI_ACCESS_MARKED, access);
+    if (MICA_LIKELY(ready.lane != NULL && !iter->world->watches_writes)) {
+        mi_column_mark(ready.column, iter->query->world->store.version);
+        return ready.lane;
+    }
+    const mica_component component = mi_iter_component(iter, type, MI_ACCESS_WRITE_LANES, call);
     return MICA_UNLIKELY(component == 0) ? NULL : mica_iter_write_lane_id(iter, component, offset, byte_size);
 }
 
@@ -155,7 +159,7 @@ mica_result mica_iter_load_id(const mica_iter *iter, mica_component component, i
     }
     const mi_type *type = mi_schema_type(iter->query->world->schema, component);
     if (mi_type_in_lanes(type)) {
-        mi_lanes_rows rows;
+        mi_lanes_rows rows = {.column = NULL};
         if (!mi_iter_find_lanes(iter, component, &rows)) {
             return fail_absent(iter, component, call);
         }
@@ -178,7 +182,7 @@ mica_result mica_iter_store_id(const mica_iter *iter, mica_component component, 
     }
     const mi_type *type = mi_schema_type(iter->query->world->schema, component);
     if (mi_type_in_lanes(type)) {
-        mi_lanes_rows rows;
+        mi_lanes_rows rows = {.column = NULL};
         if (!mi_iter_find_lanes(iter, component, &rows)) {
             return fail_absent(iter, component, call);
         }
