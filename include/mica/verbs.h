@@ -199,6 +199,7 @@ MICA_END
 #ifdef __cplusplus
 
 #include <initializer_list>
+#include <type_traits>
 
 inline mica_entity mica_create(mica_world *to) {
     return mica_entity_create(to);
@@ -311,13 +312,16 @@ inline mica_result mica_spawn_many_list(mica_world *world, int32_t count, mica_e
 inline bool mica_has_list(mica_world *world, mica_entity entity, std::initializer_list<mica_type *> types, bool any) {
     return mica_world_has_types(world, entity, types.begin(), static_cast<int32_t>(types.size()), any);
 }
+// A value with a copy constructor of its own may know its address.
+template <typename T> constexpr uint32_t mica_byte_size_of() {
+    return std::is_trivially_copyable<T>::value ? static_cast<uint32_t>(sizeof(T)) : 0;
+}
 template <typename T> const void *mica_address_of(const T &value) {
     return static_cast<const void *>(&value);
 }
 
 #define MICA_VALUE_(T, ...) mica_address_of<T>(T __VA_ARGS__)
-#define mica_value_of(T, ...) \
-    (mica_value{mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0, static_cast<uint32_t>(sizeof(T))})
+#define mica_value_of(T, ...) (mica_value{mica_type_of(T), MICA_VALUE_(T, __VA_ARGS__), 0, mica_byte_size_of<T>()})
 #define mica_tag(T) (mica_value{mica_type_of(T), nullptr, 0})
 #define mica_column_of(T, VALUES) (mica_column{mica_type_of(T), static_cast<const T *>(VALUES), 0})
 #define mica_spawn(TO, ...) mica_spawn_list((TO), {__VA_ARGS__})

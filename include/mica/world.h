@@ -283,7 +283,9 @@ typedef struct mica_value {
     mica_type *type;
     const void *value;
     mica_component component;
-    uint32_t byte_size MICA_ZERO; ///< of the value, or 0; another size than the type's is refused
+    uint32_t byte_size MICA_ZERO; ///< of a value that may be copied elsewhere by its bytes before it is used, as
+                                  ///< `mica_value_of` makes it; 0: it is taken from where it is. Refused if it is not
+                                  ///< the type's
 } mica_value;
 
 /// Makes an entity with `count` components. Required components come along. Values of types with a copy hook are

@@ -333,11 +333,14 @@ bool mi_rebase_apply(const mi_rebase *rebase, mica_transform *pose) {
     const double p[3] = {pose->position[0], pose->position[1], pose->position[2]};
     const double *a = rebase->rotation;
     const double b[4] = {pose->rotation[0], pose->rotation[1], pose->rotation[2], pose->rotation[3]};
+    // Sums alone: of sums and differences side by side gcc 12 makes fused ones where the machine has them, which round
+    // otherwise, although it is told not to.
+    const double n[3] = {-a[0], -a[1], -a[2]};
     const double product[4] = {
-        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
-        a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
-        a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
-        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] + n[2] * b[1],
+        a[3] * b[1] + n[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+        a[3] * b[2] + a[0] * b[1] + n[1] * b[0] + a[2] * b[3],
+        a[3] * b[3] + n[0] * b[0] + n[1] * b[1] + n[2] * b[2],
     };
     for (int32_t i = 0; i < 3; i++) {
         pose->position[i] = (float)(m[i] * p[0] + m[4 + i] * p[1] + m[8 + i] * p[2] + m[12 + i]);

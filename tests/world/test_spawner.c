@@ -238,7 +238,7 @@ static void what_owns_links_brings_others_or_lives_in_pools_is_spawned_all_the_s
     for (int32_t round = 0; round < 3; round++) {
         Owned owned;
         owned_hold(&owned, round, f.world);
-        const mica_value values[] = {{mica_type_of(Owned), &owned, 0, sizeof(owned)},
+        const mica_value values[] = {{mica_type_of(Owned), &owned, 0, 0},
                                      mica_value_of(Follows, {leader}),
                                      mica_value_of(Pooled, {round}),
                                      mica_value_of(Soldier, {round})};
