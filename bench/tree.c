@@ -155,9 +155,11 @@ static const bench_side resolve_marked = {
     .tear_down = tree_tear_down,
 };
 
-// All that the world takes beyond poses and matrices, with what resolving keeps.
+// All that the world takes beyond poses and matrices, with what resolving keeps, and without the blocks that building
+// the tree has left free.
 static uint64_t weigh(void *context) {
     const tree *state = context;
+    mica_world_trim(state->world);
     const uint64_t total = mica_world_memory(state->world).total;
     const uint64_t values = state->n * (sizeof(mica_transform) + sizeof(mica_world_transform));
     return total > values ? total - values : 0;
