@@ -327,6 +327,8 @@ def comment(text):
 
 
 def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__.splitlines()[-1])
     output = Path(sys.argv[1])
     listed = re.search(r"set\(MICA_SOURCES\s+(.*?)\)", (SOURCES / "CMakeLists.txt").read_text(), re.S)[1].split()
     files = in_order([PUBLIC / "mica/mica.h", *(SOURCES / name for name in listed)])

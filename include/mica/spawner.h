@@ -190,7 +190,7 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
     return entity;
 }
 
-// Spawns as mica_spawner_spawn where that is not done in line.
+/// Spawns as `mica_spawner_spawn` where that is not done in line.
 MICA_API mica_entity mica_spawner_spawn_apart(mica_spawner *spawner, const mica_value *values, int32_t count);
 /// \endcond
 

@@ -73,7 +73,8 @@ MICA_API const char *mica_world_name(const mica_world *world);
 MICA_API int32_t mica_world_entity_count(const mica_world *world);
 
 /// Destroys all entities; their handles become stale. Resources, systems, queries and tables stay. Refuses:
-/// `MICA_LOCKED`. O(tables + pools), and a destruct hook a value.
+/// `MICA_LOCKED`. O(tables + pools); O(slots) while one of them is in its last generation; a destruct hook a value, and
+/// what observers are told besides.
 MICA_API mica_result mica_world_clear(mica_world *world);
 
 /// Makes room for `count` entities in all, so that creating them allocates no slots, and keeps it until a later call
