@@ -1,10 +1,8 @@
 // Cost by size: scenes of twice the nodes, in several shapes, cost twice the instructions, from the file to the end of
 // the world.
-//
-// Instructions are counted by valgrind, which runs this program again on a file that it wrote. Sanitizers and valgrind
-// do not go together, so that builds with them skip the test.
 
 #include "gltf_fixture.h"
+#include "support/test_instructions.h"
 #include "support/test_random.h"
 
 #include <mica/gltf.h>
@@ -12,18 +10,7 @@
 
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
-enum { SKIPPED = 77, SMALL_COUNT = 20000, FULL_COUNT = 500000 };
+enum { SMALL_COUNT = 20000, FULL_COUNT = 500000 };
 
 static const double GROWTH_LIMIT = 2.2;
 
@@ -92,39 +79,12 @@ static int32_t load_and_tear_down(const char *path) {
     return count;
 }
 
-static double count_instructions(const char *path) {
-    char program[512];
-    char command[1200];
-    char line[256];
-    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    assert_true(size > 0);
-    program[size] = '\0';
-    (void)snprintf(command, sizeof command,
-                   "valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null '%s' '%s' 2>&1", program,
-                   path);
-    FILE *output = popen(command, "r");
-    assert_non_null(output);
-    double instructions = 0;
-    while (fgets(line, sizeof line, output)) {
-        const char *number = strstr(line, "refs:");
-        for (number = number ? number + strlen("refs:") : ""; *number; number++) {
-            if (*number >= '0' && *number <= '9') {
-                instructions = instructions * 10 + (*number - '0');
-            }
-        }
-    }
-    if (pclose(output) != 0 || instructions == 0) {
-        fail_msg("valgrind does not run; scripts/bootstrap.sh installs what the tests need");
-    }
-    return instructions;
-}
-
 static void expect_linear_growth(const shape *of) {
     double instructions[2];
     for (int32_t i = 0; i < 2; i++) {
         char path[] = "/tmp/mica_growth_XXXXXX";
         write_scene(path, of, SMALL_COUNT << i);
-        instructions[i] = count_instructions(path);
+        instructions[i] = test_count_instructions("load", path);
         (void)unlink(path);
     }
     if (instructions[1] > GROWTH_LIMIT * instructions[0]) {
@@ -158,11 +118,11 @@ static void half_a_million_nodes_are_loaded(void **state) {
 }
 
 int main(int argument_count, char **arguments) {
-    if (argument_count > 1) {
-        return load_and_tear_down(arguments[1]) > 0 ? 0 : 1;
+    if (argument_count > 2) { // "load", and the file
+        return load_and_tear_down(arguments[2]) > 0 ? 0 : 1;
     }
-    if (IS_SANITIZED) {
-        return SKIPPED;
+    if (TEST_IS_SANITIZED) {
+        return TEST_SKIPPED;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_grows_linearly),
