@@ -120,7 +120,7 @@ struct mica_spawn_copies {
 static inline const mica_value *mica_spawn_copy(struct mica_spawn_copies *copies, const mica_value *values,
                                                 int32_t count) {
 #if defined(__GNUC__)
-    if (__builtin_constant_p(count) && count <= MICA_SPAWN_VALUE_MAX) {
+    if (__builtin_constant_p(count) && count <= MICA_SPAWN_VALUE_MAX && values != NULL) {
 #define MICA_COPY_(I)                                                                   \
     copies->values[I] = values[I];                                                      \
     if (__builtin_constant_p(values[I].byte_size) && values[I].byte_size != 0 &&        \
@@ -195,8 +195,8 @@ MICA_API mica_entity mica_spawner_spawn_apart(mica_spawner *spawner, const mica_
 /// \endcond
 
 static inline mica_entity mica_spawner_spawn(mica_spawner *spawner, const mica_value *values, int32_t count) {
-    mica_world *world = spawner->world;
-    if (MICA_LIKELY(world != NULL && count <= MICA_SPAWN_VALUE_MAX)) {
+    mica_world *world = spawner != NULL ? spawner->world : NULL;
+    if (MICA_LIKELY(world != NULL && values != NULL && count <= MICA_SPAWN_VALUE_MAX)) {
         bool fits = true;
 #define MICA_FIT_(I) fits = fits && spawner->types[I] == values[I].type
         MICA_EACH_VALUE_(count, MICA_FIT_);
@@ -218,15 +218,15 @@ static inline mica_entity mica_spawner_spawn(mica_spawner *spawner, const mica_v
 static inline uint32_t mica_spawn_hash(uint32_t hash, uint64_t word) {
     return (hash ^ (uint32_t)word) * 0x9e3779b1u;
 }
-// `mica_entity_spawn` of values given by type, in line where a plan is at hand.
+// `mica_entity_spawn`, in line where values are given by type and a plan is at hand.
 static inline mica_entity mica_world_spawn(mica_world *world, const mica_value *values, int32_t count) {
 #if defined(__GNUC__)
     if (MICA_LIKELY(world != NULL && count <= MICA_SPAWN_VALUE_MAX)) {
         uint64_t words[MICA_SPAWN_VALUE_MAX] = {0};
         uint32_t hash = 0;
         bool fits = true;
-#define MICA_WORD_(I)                                                     \
-    words[I] = __atomic_load_n(&values[I].type->cache, __ATOMIC_RELAXED); \
+#define MICA_WORD_(I) /* 0, which no plan has there: the value is given by component */                \
+    words[I] = values[I].type != NULL ? __atomic_load_n(&values[I].type->cache, __ATOMIC_RELAXED) : 0; \
     hash = mica_spawn_hash(hash, words[I])
         MICA_EACH_VALUE_(count, MICA_WORD_);
 #undef MICA_WORD_

@@ -146,8 +146,13 @@ static uint32_t block_count(const block_walk *walk, uint32_t first) {
 }
 
 static void find_block(block_walk *walk, uint32_t first) {
+    if (first >= walk->count) {
+        return;
+    }
     const uint32_t next = first + BLOCK_SIZE;
-    fetch_entities(walk->search, walk->entities + next, block_count(walk, next));
+    if (next < walk->count) {
+        fetch_entities(walk->search, walk->entities + next, block_count(walk, next));
+    }
     walk->found_count += find_places(walk->search, walk->entities + first, block_count(walk, first),
                                      &walk->places[first / BLOCK_SIZE % 2]);
 }

@@ -207,11 +207,11 @@ static inline mica_result look_at_all(mi_many *many, mi_many_verb verb) {
         }
         result = look_at(many, number++, verb, &known);
     }
-    if (result == MICA_OK && !count_rows(many, &known)) {
-        result = MICA_OUT_OF_MEMORY;
-    }
     if (verb == MI_MANY_ADD) {
         forget_names(many, result == MICA_OK ? number : number - 1);
+    }
+    if (result == MICA_OK && !count_rows(many, &known)) {
+        result = MICA_OUT_OF_MEMORY;
     }
     if (MICA_LIKELY(result == MICA_OK)) {
         return MICA_OK;

@@ -414,6 +414,10 @@ mica_spawner mica_spawner_make(mica_world *world, mica_type *const *types, int32
 
 mica_entity mica_spawner_spawn_apart(mica_spawner *spawner, const mica_value *values, int32_t count) {
     static const char call[] = "mica_spawner_spawn";
+    if (spawner == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a spawner");
+        return MICA_NULL;
+    }
     mica_world *world = spawner->world;
     if (world == NULL || values == NULL || count != spawner->count) {
         mi_fail(world == NULL ? NULL : &world->log, MICA_INVALID, call, "the spawner takes {} values, not {}",

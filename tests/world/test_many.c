@@ -164,6 +164,22 @@ static void an_add_to_one_that_is_named_twice_is_refused(void **state) {
     }
 }
 
+static void one_alone_is_not_named_any_more_when_memory_was_out(void **state) {
+    (void)state;
+    crowd c;
+    begin_crowd(&c);
+    mica_result result = MICA_OUT_OF_MEMORY;
+    for (uint64_t n = 1; result != MICA_OK && n < 50; n++) {
+        test_allocator_fail_at(&c.f.allocator, n);
+        result = mica_tag_many(c.world, c.entities, 1, Marked);
+        test_allocator_fail_stop(&c.f.allocator);
+        assert_true(result == MICA_OK || result == MICA_OUT_OF_MEMORY);
+    }
+    assert_int_equal(result, MICA_OK);
+    assert_int_equal(count_of(&c, mica_type_of(Marked)), 1);
+    end_crowd(&c);
+}
+
 static void the_last_value_of_one_that_is_named_twice_stays(void **state) {
     (void)state;
     crowd c;
@@ -451,6 +467,7 @@ int main(void) {
         cmocka_unit_test(one_that_is_stale_is_named_and_nobody_changes),
         cmocka_unit_test(an_add_of_what_is_there_is_named),
         cmocka_unit_test(an_add_to_one_that_is_named_twice_is_refused),
+        cmocka_unit_test(one_alone_is_not_named_any_more_when_memory_was_out),
         cmocka_unit_test(the_last_value_of_one_that_is_named_twice_stays),
         cmocka_unit_test(structure_that_is_locked_stays),
         cmocka_unit_test(relations_have_verbs_of_their_own),

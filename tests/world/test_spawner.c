@@ -138,6 +138,38 @@ static void values_in_another_order_or_number_are_refused(void **state) {
     end(&f);
 }
 
+static void values_may_be_given_by_component(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    const Number number = {5};
+    const mica_value by_component = {.value = &number,
+                                     .component = mica_world_component(f.world, mica_type_of(Number))};
+    const mica_value nothing = {.type = NULL};
+    for (int32_t round = 0; round < 3; round++) { // the second time there is a plan
+        const mica_entity entity = mica_spawn(f.world, by_component, mica_value_of(Position, {1, 2, 5}));
+        assert_both(f.world, entity, 5);
+        assert_true(mica_entity_is_null(mica_spawn(f.world, nothing, mica_value_of(Position, {1, 2, 3}))));
+        assert_int_equal(mica_last_result(), MICA_UNKNOWN);
+    }
+    check(f.world);
+    end(&f);
+}
+
+static void nothing_to_spawn_from_is_refused(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    mica_spawner spawner = both(f.world);
+    assert_true(mica_entity_is_null(mica_spawner_spawn(&spawner, NULL, 2)));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    const mica_value value = mica_value_of(Number, {1});
+    assert_true(mica_entity_is_null(mica_spawner_spawn(NULL, &value, 1)));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_said("spawner");
+    end(&f);
+}
+
 static void a_spawner_that_could_not_be_made_refuses(void **state) {
     (void)state;
     fixture f;
@@ -288,6 +320,8 @@ int main(void) {
         cmocka_unit_test(values_of_all_sizes_are_copied_whole),
         cmocka_unit_test(a_value_that_is_left_out_is_constructed),
         cmocka_unit_test(values_in_another_order_or_number_are_refused),
+        cmocka_unit_test(values_may_be_given_by_component),
+        cmocka_unit_test(nothing_to_spawn_from_is_refused),
         cmocka_unit_test(a_spawner_that_could_not_be_made_refuses),
         cmocka_unit_test(tables_that_were_dropped_are_found_anew),
         cmocka_unit_test(structure_that_is_locked_is_left_alone),
