@@ -143,8 +143,9 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
                                           const mica_value *values, int32_t count) {
     struct mica_head_table *table = plan->table;
     const uint32_t number = table->row_count;
-    if (MICA_UNLIKELY(number >> table->shift >= table->chunk_count)) {
-        return MICA_NULL;
+    const uint32_t row = number - table->tail_first;
+    if (MICA_UNLIKELY(row > table->row_mask || number >= table->room)) {
+        return MICA_NULL; // in a chunk in which no row has come or gone lately, or in none
     }
     uint32_t index = head->slot_free;
     uint64_t generation = 0; // in the high half
@@ -163,9 +164,7 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
         }
         head->slot_used = index + 1;
     }
-    const uint32_t chunk = table->chunk_ids[number >> table->shift];
-    const uint32_t row = number & ((1u << table->shift) - 1u);
-    uint8_t *base = head->chunks[chunk].base;
+    uint8_t *base = table->tail_base;
     const uint64_t version = head->version;
     const uint16_t *offset_of = mica_head_offsets_of(table);
     size_t offsets[MICA_SPAWN_VALUE_MAX] = {0}; // found before anything is written: it might be anything
@@ -180,7 +179,7 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
     }
     MICA_EACH_VALUE_(count, MICA_PLACE_);
 #undef MICA_PLACE_
-    head->slots[index] = generation | chunk << MICA_HEAD_ROW_BITS | row;
+    head->slots[index] = generation | table->tail_location | row;
     head->slot_alive++;
     head->slot_issued++;
     const mica_entity entity = mica_entity_make(index, (uint32_t)(generation >> 32));
@@ -214,36 +213,53 @@ static inline mica_entity mica_spawner_spawn(mica_spawner *spawner, const mica_v
 }
 
 /// \cond internal
-// The plan that a world keeps for these words.
 static inline uint32_t mica_spawn_hash(uint32_t hash, uint64_t word) {
     return (hash ^ (uint32_t)word) * 0x9e3779b1u;
 }
-// `mica_entity_spawn`, in line where values are given by type and a plan is at hand.
-static inline mica_entity mica_world_spawn(mica_world *world, const mica_value *values, int32_t count) {
+// What a descriptor's cache says; 0, which no plan has: there is none, the value is given by component.
+static inline uint64_t mica_spawn_word(const mica_type *type) {
 #if defined(__GNUC__)
+    return type != NULL ? __atomic_load_n(&type->cache, __ATOMIC_RELAXED) : 0;
+#else
+    (void)type;
+    return 0;
+#endif
+}
+static inline bool mica_plan_has(const struct mica_spawn_plan *plan, const uint64_t *words, int32_t count) {
+    bool has = true;
+#define MICA_HAS_(I) has = has && plan->words[I] == words[I]
+    MICA_EACH_VALUE_(count, MICA_HAS_);
+#undef MICA_HAS_
+    return has;
+}
+// `mica_entity_spawn` of values given by type, in line where a plan is at hand: the one that was used last, whose
+// address waits for nothing, or the one that these words hash to.
+static inline mica_entity mica_world_spawn(mica_world *world, const mica_value *values, int32_t count) {
     if (MICA_LIKELY(world != NULL && count <= MICA_SPAWN_VALUE_MAX)) {
         uint64_t words[MICA_SPAWN_VALUE_MAX] = {0};
-        uint32_t hash = 0;
-        bool fits = true;
-#define MICA_WORD_(I) /* 0, which no plan has there: the value is given by component */                \
-    words[I] = values[I].type != NULL ? __atomic_load_n(&values[I].type->cache, __ATOMIC_RELAXED) : 0; \
-    hash = mica_spawn_hash(hash, words[I])
+#define MICA_WORD_(I) words[I] = mica_spawn_word(values[I].type)
         MICA_EACH_VALUE_(count, MICA_WORD_);
 #undef MICA_WORD_
         struct mica_front *front = mica_front_of(world);
-        const struct mica_spawn_plan *plan = &front->spawn_plans[hash >> (32 - MICA_SPAWN_PLAN_SHIFT)];
-#define MICA_FIT_(I) fits = fits && plan->words[I] == words[I]
-        MICA_EACH_VALUE_(count, MICA_FIT_);
-#undef MICA_FIT_
+        const struct mica_spawn_plan *plan = &front->spawn_plans[front->spawn_last];
+        bool has = mica_plan_has(plan, words, count);
+        if (MICA_UNLIKELY(!has)) {
+            uint32_t hash = 0;
+#define MICA_HASH_(I) hash = mica_spawn_hash(hash, words[I])
+            MICA_EACH_VALUE_(count, MICA_HASH_);
+#undef MICA_HASH_
+            front->spawn_last = hash >> (32 - MICA_SPAWN_PLAN_SHIFT);
+            plan = &front->spawn_plans[front->spawn_last];
+            has = mica_plan_has(plan, words, count);
+        }
         struct mica_head *head = mica_head_of_mutable(world);
-        if (MICA_LIKELY(fits && mica_plan_fits(front, head, plan, values, count))) {
+        if (MICA_LIKELY(has && mica_plan_fits(front, head, plan, values, count))) {
             const mica_entity entity = mica_plan_spawn(head, plan, values, count);
             if (MICA_LIKELY(!mica_entity_is_null(entity))) {
                 return entity;
             }
         }
     }
-#endif
     struct mica_spawn_copies copies;
     return mica_entity_spawn(world, mica_spawn_copy(&copies, values, count), count);
 }

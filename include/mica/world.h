@@ -143,14 +143,15 @@ struct mi_callback;
 // Where a table's offsets by component begin, in bytes from the table's address: `offset_count`, but one at least.
 #define MICA_HEAD_OFFSETS_AT 160
 struct mica_head_table {
-    uint32_t hidden_lists[28];
-    const uint32_t *chunk_ids;
-    uint32_t hidden_capacity[2];
-    uint32_t chunk_count;
-    uint32_t hidden_columns[3];
+    uint32_t hidden_lists[12];
+    uint8_t *tail_base; // of the chunk in which rows came or went last
+    uint32_t tail_first;
+    uint32_t tail_location;
+    uint32_t room;
+    uint32_t row_mask;
+    uint32_t hidden_sizes[18];
     uint32_t row_count;
-    uint8_t shift; // rows a chunk: 1 << shift
-    uint8_t hidden_flags[7];
+    uint32_t hidden_flags[2];
     uint32_t offset_count;
 };
 // Where spawning exactly these components, in this order, leads: a table without hooks, and pools without hooks, that
@@ -170,6 +171,7 @@ struct mica_front {
     bool is_watched;                    // somebody observes anything but resources
     bool watches_writes;                // somebody wants to know of values written through addresses
     const struct mi_callback *callback; // the innermost that runs, NULL: none
+    uint32_t spawn_last;                // number of the plan by which was spawned last
     struct mica_spawn_plan spawn_plans[MICA_SPAWN_PLAN_COUNT]; // by hash of their words
 };
 struct mica_head_chunk {

@@ -19,20 +19,19 @@ MI_INLINE mica_entity *row_handle(row_spot spot) {
     return (mica_entity *)(void *)spot.base + spot.row;
 }
 
-// Makes the chunk of a row the tail and returns the row's number there.
-MI_APART static uint32_t find_tail(const mi_store *store, mi_table *table, uint32_t row) {
+MI_APART void mi_store_find_tail(const mi_store *store, mi_table *table, uint32_t row) {
     const uint32_t chunk_id = table->chunk_ids[row >> table->shift];
     table->tail_first = row & ~table->row_mask;
     table->tail_location = chunk_id << MI_ROW_BITS;
     table->tail_base = store->chunks[chunk_id].base;
-    return row & table->row_mask;
 }
 
 // A row near the end of a table, which is in the tail from then on.
 MI_INLINE row_spot spot_of(const mi_store *store, mi_table *table, uint32_t row) {
     uint32_t row_in_tail = row - table->tail_first;
     if (MICA_UNLIKELY(row_in_tail > table->row_mask)) {
-        row_in_tail = find_tail(store, table, row);
+        mi_store_find_tail(store, table, row);
+        row_in_tail = row - table->tail_first;
     }
     return (row_spot){.base = table->tail_base, .row = row_in_tail};
 }

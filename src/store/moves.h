@@ -26,5 +26,8 @@ mica_result mi_store_cross_adding(mi_store *store, mica_entity entity, uint32_t 
                                   const void *value);
 mica_result mi_store_cross_removing(mi_store *store, mica_entity entity, uint32_t location, const mi_edge *edge);
 
+// Makes the chunk of a row near the end of a table the one where rows come and go: what tail_first and its like say.
+void mi_store_find_tail(const mi_store *store, mi_table *table, uint32_t row);
+
 // Takes away the row at `location` of a table without hooks, whose entity has ended.
 mica_result mi_store_take_row(mi_store *store, uint32_t location);

@@ -5,6 +5,7 @@
 // column what can fail, and publish nothing before all of it is made.
 #include "world/notice.h"
 
+#include "store/moves.h"
 #include "store/visibility.h"
 
 #include <mica/spawner.h>
@@ -280,7 +281,10 @@ static mica_entity spawn_by(mica_world *world, const struct mica_spawn_plan *pla
         (has_row && !mi_store_open_row(store, table))) {
         return MICA_NULL;
     }
-    const uint32_t place = has_row ? mi_store_location(table, table->row_count) : 0;
+    if (has_row) {
+        mi_store_find_tail(store, table, table->row_count); // what follows is spawned in line
+    }
+    const uint32_t place = has_row ? table->tail_location | (table->row_count - table->tail_first) : 0;
     for (uint32_t i = 0; i < plan->count; i++) {
         if (plan->sizes[i] == 0) {
             continue;

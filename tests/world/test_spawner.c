@@ -100,6 +100,32 @@ static void values_of_all_sizes_are_copied_whole(void **state) {
     end(&f);
 }
 
+static void sets_that_take_turns_and_values_by_id_are_told_apart(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    const mica_component number = mica_world_component(f.world, mica_type_of(Number));
+    for (int32_t i = 0; i < 200; i++) {
+        const Number value = {i};
+        const mica_value by_id = {.value = &value, .component = number};
+        const mica_entity entities[] = {
+            mica_spawn(f.world, mica_value_of(Number, {i})),
+            mica_spawn(f.world, mica_value_of(Number, {i}), mica_tag(Marked)),
+            mica_spawn(f.world, by_id),
+            mica_spawn(f.world, mica_tag(Marked), mica_value_of(Number, {i})),
+            mica_spawn(f.world, by_id, mica_value_of(Odd, {{(uint8_t)i}})),
+        };
+        for (int32_t k = 0; k < 5; k++) {
+            assert_int_equal(mica_get(f.world, entities[k], Number)->now, i);
+            assert_true(mica_has(f.world, entities[k], Marked) == (k == 1 || k == 3));
+            assert_true(mica_has(f.world, entities[k], Odd) == (k == 4));
+            assert_int_equal(mica_entity_components(f.world, entities[k], NULL, 0), k == 0 || k == 2 ? 1 : 2);
+        }
+    }
+    check(f.world);
+    end(&f);
+}
+
 static void a_value_that_is_left_out_is_constructed(void **state) {
     (void)state;
     fixture f;
@@ -318,6 +344,7 @@ int main(void) {
         cmocka_unit_test(what_it_makes_has_its_values_over_many_chunks),
         cmocka_unit_test(spawning_by_type_goes_on_after_each_clear),
         cmocka_unit_test(values_of_all_sizes_are_copied_whole),
+        cmocka_unit_test(sets_that_take_turns_and_values_by_id_are_told_apart),
         cmocka_unit_test(a_value_that_is_left_out_is_constructed),
         cmocka_unit_test(values_in_another_order_or_number_are_refused),
         cmocka_unit_test(values_may_be_given_by_component),
