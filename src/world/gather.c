@@ -214,23 +214,35 @@ static void scatter_block(uint8_t *const *places, uint32_t count, const uint8_t 
     }
 }
 
-static void say_found(uint8_t *const *places, uint32_t count, bool *found) {
+// Begins with the first block, if there is one.
+static void begin_blocks(block_walk *walk, const value_search *search, const mica_entity *entities, uint32_t count) {
+    walk->search = search;
+    walk->entities = entities;
+    walk->count = count;
+    walk->found_count = 0;
+    fetch_entities(search, entities, block_count(walk, 0));
+    find_block(walk, 0);
+}
+
+// The places of the block from `first` on, after those of the next one are found; `found`, unless NULL, is told of
+// them.
+static uint8_t *const *take_block(block_walk *walk, uint32_t first, bool *found) {
+    find_block(walk, first + BLOCK_SIZE);
+    uint8_t *const *places = walk->places[first / BLOCK_SIZE % 2].at;
+    const uint32_t count = block_count(walk, first);
     for (uint32_t i = 0; found != NULL && i < count; i++) {
-        found[i] = places[i] != NULL;
+        found[first + i] = places[i] != NULL;
     }
+    return places;
 }
 
 static uint32_t gather_all(const value_search *search, const mica_entity *entities, uint32_t count, uint8_t *values,
                            bool *found) {
-    block_walk walk = {.search = search, .entities = entities, .count = count};
-    fetch_entities(search, entities, block_count(&walk, 0));
-    find_block(&walk, 0);
+    block_walk walk;
+    begin_blocks(&walk, search, entities, count);
     for (uint32_t first = 0; first < count; first += BLOCK_SIZE) {
-        find_block(&walk, first + BLOCK_SIZE);
-        uint8_t *const *places = walk.places[first / BLOCK_SIZE % 2].at;
-        const uint32_t block = block_count(&walk, first);
-        gather_block(places, block, values + (size_t)first * search->size, search->size);
-        say_found(places, block, found == NULL ? NULL : found + first);
+        uint8_t *const *places = take_block(&walk, first, found);
+        gather_block(places, block_count(&walk, first), values + (size_t)first * search->size, search->size);
     }
     return walk.found_count;
 }
@@ -251,15 +263,12 @@ static void tell_written(mica_world *world, mica_component component, const mica
 
 static uint32_t scatter_all(mica_world *world, const value_search *search, const mica_entity *entities, uint32_t count,
                             const uint8_t *values, bool *found) {
-    block_walk walk = {.search = search, .entities = entities, .count = count};
-    fetch_entities(search, entities, block_count(&walk, 0));
-    find_block(&walk, 0);
+    block_walk walk;
+    begin_blocks(&walk, search, entities, count);
     for (uint32_t first = 0; first < count; first += BLOCK_SIZE) {
-        find_block(&walk, first + BLOCK_SIZE);
-        uint8_t *const *places = walk.places[first / BLOCK_SIZE % 2].at;
+        uint8_t *const *places = take_block(&walk, first, found);
         const uint32_t block = block_count(&walk, first);
         scatter_block(places, block, values + (size_t)first * search->size, search->size);
-        say_found(places, block, found == NULL ? NULL : found + first);
         if (MICA_UNLIKELY(world->front.watches_writes)) {
             tell_written(world, search->component, entities + first, places, block);
         }

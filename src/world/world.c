@@ -32,10 +32,11 @@ static mica_result check_def(const mica_world_def *def) {
         return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "a world's budget does not count its schema");
     }
     if (def->fixed_memory != NULL && def->fixed_byte_size == 0) {
-        return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "memory that is given has a size");
+        return mi_fail_plain(log, MICA_INVALID, "mica_world_create", "fixed_memory needs its size in fixed_byte_size");
     }
     if (def->room_count < 0 || (def->room_count > 0 && def->rooms == NULL)) {
-        return mi_fail(log, MICA_INVALID, "mica_world_create", "there are no {} rooms", MI_INT(def->room_count));
+        return mi_fail(log, MICA_INVALID, "mica_world_create", "room_count is {}, {}", MI_INT(def->room_count),
+                       MI_TEXT(def->room_count < 0 ? "which is no number of rooms" : "and rooms is NULL"));
     }
     if (def->advance_tick_limit < 0 || def->reaction_limit < 0) {
         return mi_fail(log, MICA_INVALID, "mica_world_create", "{} must not be negative",
@@ -57,7 +58,9 @@ static mica_world *begin_world(const mica_world_def *def) {
     mi_heap_init(&heap, &def->allocator);
     heap.budget = def->budget;
     if (def->fixed_byte_size > 0 && !mi_heap_fix(&heap, def->fixed_memory, def->fixed_byte_size)) {
-        mi_fail_memory(&def->log, call, def->fixed_byte_size);
+        mi_fail(&def->log, MICA_OUT_OF_MEMORY, call,
+                "a fixed size of {} bytes is too little for a world, or more than there is",
+                MI_UINT(def->fixed_byte_size));
         return NULL;
     }
     mica_world *world = mi_heap_allocate_zeroed(&heap, MICA_MEMORY_WORLD, sizeof(mica_world), _Alignof(mica_world));
