@@ -88,7 +88,7 @@ MICA_BEGIN
 extern MICA_API const char MICA_ABI_SYMBOL;
 static const char *const mica_abi_anchor MICA_USED = &MICA_ABI_SYMBOL;
 
-/// The library's version, as `MICA_VERSION` was when it was built. Any thread.
+/// The library's version, as `MICA_VERSION` was when it was built. O(1), any thread.
 MICA_API int32_t mica_version(void);
 
 MICA_END

@@ -34,6 +34,7 @@ MICA_BEGIN
     X(MICA_DIAGNOSIS_EVENTS, "events")         \
     X(MICA_DIAGNOSIS_INBOX, "inbox")
 
+/// The kinds of what is found, `MICA_DIAGNOSIS_KIND_COUNT` of them.
 typedef enum mica_diagnosis_kind {
 #define MICA_DIAGNOSIS_ENUMERATOR(KIND, NAME) KIND,
     MICA_DIAGNOSES(MICA_DIAGNOSIS_ENUMERATOR)

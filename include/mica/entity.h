@@ -10,6 +10,7 @@
 
 MICA_BEGIN
 
+/// The bits of a handle: the index in the low ones, the generation above.
 #if MICA_ENTITY_BITS == 64
 typedef uint64_t mica_entity_bits;
 #else
@@ -21,6 +22,7 @@ typedef struct mica_entity {
     mica_entity_bits bits;
 } mica_entity;
 
+/// The handle that names nobody: all bits zero.
 #ifdef __cplusplus
 #define MICA_NULL (mica_entity{0})
 #else

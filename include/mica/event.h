@@ -58,6 +58,7 @@ typedef struct mica_event {
     mica_event_handler handler;
 } mica_event;
 
+/// A handler: is told of one event, during the call alone.
 typedef void (*mica_event_function)(const mica_event *event);
 
 /// Binds a function to the events of a type, behind all that are bound: it is called from the next event on, also if a

@@ -76,7 +76,7 @@ MICA_API mica_entity mica_last_child(const mica_world *world, mica_entity entity
 MICA_API mica_entity mica_next_sibling(const mica_world *world, mica_entity entity);
 /// The sibling before; null as `mica_parent`.
 MICA_API mica_entity mica_previous_sibling(const mica_world *world, mica_entity entity);
-/// How many children; -1: `MICA_STALE`.
+/// How many children; -1: `MICA_STALE`. O(1).
 MICA_API int32_t mica_child_count(const mica_world *world, mica_entity entity);
 
 MICA_END

@@ -35,6 +35,7 @@ typedef struct mica_allocator {
     X(MICA_MEMORY_VALUES, "values")       \
     X(MICA_MEMORY_CONTAINERS, "containers")
 
+/// The purposes as numbers, `MICA_MEMORY_PURPOSE_COUNT` of them.
 typedef enum mica_memory_purpose {
 #define MICA_MEMORY_ENUMERATOR(PURPOSE, NAME) PURPOSE,
     MICA_MEMORY_PURPOSES(MICA_MEMORY_ENUMERATOR)

@@ -69,6 +69,7 @@ typedef struct mica_signal {
     mica_observer observer;
 } mica_signal;
 
+/// An observer's function. It may do what stands above under *Inside*.
 typedef void (*mica_observer_function)(const mica_signal *signal);
 
 /// An observer. Zero is the default everywhere but for `call`, and for what `on` needs.
@@ -121,8 +122,10 @@ MICA_END
 /// `mica_observer_connect`.
 #define mica_on_added(WORLD, T, FUNCTION, USER) \
     mica_observer_connect_to((WORLD), MICA_ADDED, mica_type_of(T), (FUNCTION), (USER))
+/// The same for `MICA_SET`.
 #define mica_on_set(WORLD, T, FUNCTION, USER) \
     mica_observer_connect_to((WORLD), MICA_SET, mica_type_of(T), (FUNCTION), (USER))
+/// The same for `MICA_REMOVED`.
 #define mica_on_removed(WORLD, T, FUNCTION, USER) \
     mica_observer_connect_to((WORLD), MICA_REMOVED, mica_type_of(T), (FUNCTION), (USER))
 

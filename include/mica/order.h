@@ -24,9 +24,8 @@ MICA_BEGIN
 /// `compare` must not call the world, and must say the same of the same values at all times. Keeps a reference to the
 /// query, and `user` as it is. NULL: `MICA_INVALID` (no query, no function, a query that asks for changes),
 /// `MICA_UNKNOWN`, `MICA_NO_ACCESS` (the query does not require and read the key; the message names both),
-/// `MICA_UNSUPPORTED` (a key in lanes, whose values have no addresses),
-/// `MICA_LOCKED` (called by a compare function), `MICA_OUT_OF_MEMORY`. O(1); sorting is left to the first walk. The
-/// world's thread.
+/// `MICA_UNSUPPORTED` (a key in lanes, whose values have no addresses), `MICA_LOCKED` (called by a compare function),
+/// `MICA_OUT_OF_MEMORY`. O(1); sorting is left to the first walk. The world's thread.
 MICA_API mica_order *mica_order_create(mica_query *query, mica_component key, mica_compare_function compare,
                                        void *user);
 

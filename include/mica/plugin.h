@@ -46,7 +46,7 @@ typedef mica_result (*mica_plugin_function)(mica_world *world, const mica_plugin
 #define MICA_PLUGIN MICA_API mica_result mica_plugin
 
 /// Defined by each plugin, never by the library. Declared here so that its definition is checked and, from C++, keeps
-/// its plain name.
+/// its plain name. Called once, when the plugin is loaded, on the world's thread; anything but `MICA_OK` refuses it.
 MICA_API mica_result mica_plugin(mica_world *world, const mica_plugin_host *host);
 
 MICA_END

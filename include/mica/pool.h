@@ -99,6 +99,7 @@ MICA_API mica_result mica_pool_follow(mica_world *world, mica_component componen
 /// set is a walk over bare arrays.
 typedef struct mica_group mica_group;
 
+/// Most entries of each list of a group's definition.
 #define MICA_GROUP_MAX 16
 
 /// Each entry is a type, or an id in the list of ids beside it; a list ends at the first entry that is neither. All

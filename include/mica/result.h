@@ -34,6 +34,7 @@ MICA_BEGIN
     X(MICA_INCOMPATIBLE, "built for another version or handle width") \
     X(MICA_FAILED, "a system failed")
 
+/// What a call came to: `MICA_OK` is 0, all others are failures, `MICA_RESULT_COUNT` codes in all.
 typedef enum mica_result {
 #define MICA_RESULT_ENUMERATOR(CODE, TEXT) CODE,
     MICA_RESULTS(MICA_RESULT_ENUMERATOR)
@@ -54,12 +55,13 @@ MICA_API mica_result mica_last_result(void);
 
 /// The latest failure of this thread as one sentence that names the call and what it was about; "" if there was none.
 /// The text is made when asked for, belongs to the thread, and stays until the thread's next failure or
-/// `mica_error_clear`.
+/// `mica_error_clear`. O(length of the text).
 MICA_API const char *mica_last_error(void);
 
 /// Forgets this thread's latest failure. O(1).
 MICA_API void mica_error_clear(void);
 
+/// How grave a line of the log is.
 typedef enum mica_log_level { MICA_LOG_ERROR, MICA_LOG_WARNING, MICA_LOG_INFO } mica_log_level;
 
 /// Receives a line without its line end. Called on the thread that caused it; must not call the world back.

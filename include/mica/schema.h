@@ -94,6 +94,7 @@ typedef struct mica_component_info {
 /// What is known of type `id`; NULL: `MICA_UNKNOWN`. O(1).
 MICA_API const mica_component_info *mica_schema_info(const mica_schema *schema, mica_component id);
 
+/// What a field holds.
 typedef enum mica_field_kind {
     MICA_FIELD_BOOL,   ///< 1 byte
     MICA_FIELD_INT,    ///< signed, 1, 2, 4 or 8 bytes
@@ -123,6 +124,7 @@ typedef struct mica_field {
 /// may come to be known with a further type. O(length of the text) the first time, then O(1) without a lock.
 MICA_API const mica_field *mica_schema_fields(const mica_schema *schema, mica_component id, int32_t *count);
 
+/// One name of an enumeration, with its value.
 typedef struct mica_enumerator {
     const char *name;
     int64_t value;

@@ -179,8 +179,9 @@ MICA_API mica_system mica_run_system(const mica_run *run);
 /// returns. If it can be applied only in part (`MICA_OUT_OF_MEMORY`, `MICA_LIMIT`), the system has failed.
 MICA_API mica_commands *mica_run_commands(mica_run *run);
 
-/// The system's own value; NULL if it has none. `mica_run_state(run, T)` is a `T *`.
+/// The system's own value; NULL if it has none.
 MICA_API void *mica_run_state_of(mica_run *run);
+/// The system's own value as a `T *`; NULL if it has none.
 #define mica_run_state(RUN, T) ((T *)mica_run_state_of(RUN))
 
 /// The definition's `user`.
@@ -215,7 +216,7 @@ MICA_API uint64_t mica_world_advance_version(mica_world *world);
 /// the quotient of the two in double precision, cut to a whole number; time over `advance_tick_limit` ticks is dropped
 /// (no part of a tick stays then). Returns the number of ticks; on failure -1 - n, where n ticks were completed: as
 /// `mica_world_step`, `MICA_INVALID` (negative or not finite). A call that is refused adds no time; the time of a tick
-/// that failed, and of those after it, stays due.
+/// that failed, and of those after it, stays due. O(ticks that are due) times `mica_world_step`.
 MICA_API int32_t mica_world_advance(mica_world *world, double real_seconds);
 
 /// How far the clock stands between the last tick and the next: 0 to below 1, for interpolation. Just below 1 while a

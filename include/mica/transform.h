@@ -45,8 +45,8 @@ MICA_BEGIN
 /// `MICA_MISMATCH` (the schema knows another type by one of the names). O(entities with a transform + linked entities).
 MICA_API mica_result mica_transform_resolve(mica_world *world);
 
-/// Adds the system "resolve_transforms", which calls `mica_transform_resolve` in the stage resolve. 0 as
-/// `mica_system_add`. It reads `mica_transform` and `mica_child_of` and writes `mica_world_transform`.
+/// Adds the system "resolve_transforms", which calls `mica_transform_resolve` in the stage resolve. It reads
+/// `mica_transform` and `mica_child_of` and writes `mica_world_transform`. 0 as `mica_system_add`, whose cost it has.
 MICA_API mica_system mica_transform_system_add(mica_world *world);
 
 /// The world matrix of one entity from the local poses of it and its ancestors, without looking at what was resolved.

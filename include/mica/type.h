@@ -121,6 +121,7 @@ typedef struct mica_traits {
     mica_hooks hooks MICA_ZERO;
 } mica_traits;
 
+/// What a type is.
 typedef enum mica_type_kind {
     MICA_KIND_STRUCT, ///< plain data; fields known if their text stands in the descriptor
     MICA_KIND_TAG,    ///< no data

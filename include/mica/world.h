@@ -23,6 +23,7 @@ MICA_BEGIN
 typedef struct mica_world mica_world;
 typedef struct mica_commands mica_commands;
 
+/// Most entries of each list of a `mica_room`.
 #define MICA_ROOM_MAX 16
 
 /// Room for entities with exactly these components and those that they bring along. Each entry is a type, or an id in
