@@ -36,7 +36,7 @@ MICA_API mica_result mica_world_make_room(mica_world *world, const mica_room *ro
 
 /// Takes blocks for chunks until they have `byte_size` bytes, used or not, and keeps so many until a later call says
 /// less: chunks of whatever tables come are cut from these. A world of fixed capacity has its memory already, and
-/// nothing happens. Refuses: `MICA_OUT_OF_MEMORY`. O(blocks added).
+/// nothing happens. Refuses: `MICA_OUT_OF_MEMORY`, `MICA_LIMIT` (more than 64 GiB). O(blocks added).
 MICA_API mica_result mica_world_keep_chunks(mica_world *world, size_t byte_size);
 
 // Fixed capacity

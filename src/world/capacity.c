@@ -127,6 +127,9 @@ mica_result mica_world_keep_chunks(mica_world *world, size_t byte_size) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
     }
+    if (byte_size / MI_CHUNK_BYTES >= MI_CHUNK_MAX) {
+        return mi_fail(&world->log, MICA_LIMIT, __func__, "no world has chunks of {} bytes", MI_UINT(byte_size));
+    }
     if (mi_heap_is_fixed(&world->heap)) {
         return MICA_OK;
     }

@@ -59,10 +59,11 @@ static inline void set_span(mica_iter *iter, const mi_table *table, uint8_t *bas
     iter->count = (int32_t)rows;
 }
 
-// As mica_iter_next, for a walk that stands in a table with several chunks or without rows, or at its end.
+// As mica_iter_next, for a walk that stands in a table with several chunks or without rows, or at its end. One that was
+// abandoned ends here, since tables may have changed and it would stand anywhere.
 MI_APART static bool next_chunk(mica_iter *iter) {
     const mica_query *query = iter->query;
-    for (; iter->table_index < query->tables.count; iter->table_index++) {
+    for (; !is_abandoned(iter) && iter->table_index < query->tables.count; iter->table_index++) {
         const mi_table *table = query->tables.data[iter->table_index];
         const uint32_t chunk_index = iter->chunk_index;
         const uint32_t capacity = 1u << table->shift;
@@ -80,6 +81,7 @@ MI_APART static bool next_chunk(mica_iter *iter) {
     iter->ready_count = 0;
     iter->count = 0;
     iter->entities = NULL;
+    iter->base = NULL;
     return false;
 }
 
@@ -194,13 +196,11 @@ bool mi_iter_has_access(const mica_iter *iter, mica_component component, uint32_
 // The span's column if the query may use it so.
 static inline uint8_t *find_column(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
     const mica_query *query = iter == NULL || !iter->open ? NULL : iter->query;
-    if (MICA_UNLIKELY(query == NULL || component >= query->access_count || (query->access[component] & access) == 0)) {
+    if (MICA_UNLIKELY(query == NULL || component >= query->access_count || (query->access[component] & access) == 0 ||
+                      is_abandoned(iter))) {
         return mi_iter_fail_access(iter, component, access, call);
     }
     if (MICA_UNLIKELY(iter->walk != NULL)) {
-        if (MICA_UNLIKELY(is_abandoned(iter))) {
-            return mi_iter_fail_access(iter, component, access, call);
-        }
         return iter->walk->count == 0 ? NULL : iter->walk->columns[query->column_of[component]].data;
     }
     const uint32_t offset = component < iter->offset_count ? iter->offsets[component] : 0;

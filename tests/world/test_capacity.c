@@ -273,6 +273,7 @@ static void kept_blocks_serve_chunks_of_any_table(void **state) {
     assert_int_equal(mica_world_trim(w.world), MICA_OK);
     assert_int_equal(mica_world_memory(w.world).bytes[MICA_MEMORY_CHUNKS], 0);
     assert_int_equal(mica_world_keep_chunks(NULL, 0), MICA_INVALID);
+    assert_int_equal(mica_world_keep_chunks(w.world, SIZE_MAX), MICA_LIMIT);
     watched_end(&w);
 }
 
