@@ -298,10 +298,12 @@ const char *mi_store_validate_visibility(const mi_store *store) {
     for (uint32_t id = 0; fault == NULL && id < store->tables.count; id++) {
         fault = store->tables.data[id] == NULL ? NULL : validate_chunks(store, store->tables.data[id]);
     }
-    if (fault == NULL && (toggle_count != store->toggle_count ||
-                          ((store->extras & MI_EXTRA_MARKS) != 0) !=
-                              ((store->disabled.count | store->killed.count | toggle_count) != 0))) {
-        return "visibility: marks are another number than the store says";
+    if (fault == NULL && toggle_count != store->toggle_count) {
+        return "visibility: disabled components are another number than the store says";
+    }
+    const bool has_marks = (store->disabled.count | store->killed.count | toggle_count) != 0;
+    if (fault == NULL && ((store->extras & MI_EXTRA_MARKS) != 0) != has_marks) {
+        return "visibility: the store says wrongly whether anything is marked";
     }
     return fault;
 }

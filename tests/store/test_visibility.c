@@ -431,6 +431,10 @@ static void validation_finds_what_does_not_fit(void **state) {
     assert_string_equal(mi_store_validate_visibility(&f.store),
                         "visibility: disabled components are another number than the store says");
     f.store.toggle_count = 0;
+    f.store.extras = MI_EXTRA_MARKS;
+    assert_string_equal(mi_store_validate_visibility(&f.store),
+                        "visibility: the store says wrongly whether anything is marked");
+    f.store.extras = 0;
     f.store.disabled.count = 1;
     assert_string_equal(mi_store_validate_visibility(&f.store),
                         "visibility: a set of entities has another number of members than it says");
