@@ -2,6 +2,7 @@
 // or in pools.
 #pragma once
 
+#include "harness.h"
 #include "workload.h"
 
 typedef struct bench_crowd {
@@ -42,3 +43,6 @@ uint64_t bench_crowd_check_in_pools(const bench_crowd *crowd);
 
 /// Makes `order` a random permutation and puts the entities into `entities`, one of the crowd's lists, in that order.
 void bench_crowd_arrange(bench_crowd *crowd, mica_entity *entities, uint64_t seed);
+
+/// The movement loop over positions and velocities in tables, of a crowd (walk.c).
+extern const bench_side bench_walk_two;

@@ -24,7 +24,7 @@ static uint64_t move_check(void *context) {
     return checksum;
 }
 
-static const bench_side move_two = {
+const bench_side bench_walk_two = {
     .set_up = bench_crowd_set_up,
     .run = move_run,
     .check = move_check,
@@ -110,9 +110,9 @@ static const bench_side advance_tables = {
 enum { FRAGMENTED_COUNT = BENCH_TABLE_COUNT * BENCH_TABLE_ROW_COUNT };
 
 static const bench_row rows[] = {
-    {"walk/2", "main", 10000, "ns/entity", 10000, &move_two, &limit_walk_two},
-    {"walk/2", "main", 100000, "ns/entity", 100000, &move_two, &limit_walk_two},
-    {"walk/2", "main", 1000000, "ns/entity", 1000000, &move_two, &limit_walk_two},
+    {"walk/2", "main", 10000, "ns/entity", 10000, &bench_walk_two, &limit_walk_two},
+    {"walk/2", "main", 100000, "ns/entity", 100000, &bench_walk_two, &limit_walk_two},
+    {"walk/2", "main", 1000000, "ns/entity", 1000000, &bench_walk_two, &limit_walk_two},
     {"walk/fragmented/26", "main", FRAGMENTED_COUNT, "ns/entity", FRAGMENTED_COUNT, &advance_tables,
      &limit_walk_fragmented},
 };

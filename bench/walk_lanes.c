@@ -74,39 +74,13 @@ static const bench_side move_lanes = {
     .tear_down = lanes_tear_down,
 };
 
-static void structs_run(void *context) {
-    const bench_crowd *crowd = context;
-    mica_each (crowd->query, it) {
-        bench_move(mica_write_of(it, Position), mica_read_of(it, Velocity), it.count);
-    }
-}
-
-static uint64_t structs_check(void *context) {
-    const bench_crowd *crowd = context;
-    uint64_t checksum = 0;
-    mica_each (crowd->query, it) {
-        const Position *positions = mica_read_of(it, Position);
-        for (int32_t i = 0; i < it.count; i++) {
-            checksum = bench_mix_position(checksum, &positions[i]);
-        }
-    }
-    return checksum;
-}
-
-static const bench_side move_structs = {
-    .set_up = bench_crowd_set_up,
-    .run = structs_run,
-    .check = structs_check,
-    .tear_down = bench_crowd_tear_down,
-};
-
 static const bench_row rows[] = {
     {"walk/2/lanes", "main", 10000, "ns/entity", 10000, &move_lanes, &limit_walk_lanes},
     {"walk/2/lanes", "main", 100000, "ns/entity", 100000, &move_lanes, &limit_walk_lanes},
     {"walk/2/lanes", "main", 1000000, "ns/entity", 1000000, &move_lanes, &limit_walk_lanes},
-    {"walk/2/lanes", "structs", 10000, "ns/entity", 10000, &move_structs, &limit_walk_lanes},
-    {"walk/2/lanes", "structs", 100000, "ns/entity", 100000, &move_structs, &limit_walk_lanes},
-    {"walk/2/lanes", "structs", 1000000, "ns/entity", 1000000, &move_structs, &limit_walk_lanes},
+    {"walk/2/lanes", "structs", 10000, "ns/entity", 10000, &bench_walk_two, &limit_walk_lanes},
+    {"walk/2/lanes", "structs", 100000, "ns/entity", 100000, &bench_walk_two, &limit_walk_lanes},
+    {"walk/2/lanes", "structs", 1000000, "ns/entity", 1000000, &bench_walk_two, &limit_walk_lanes},
 };
 
 const bench_family bench_walk_lanes = {rows, (int32_t)(sizeof rows / sizeof *rows)};
