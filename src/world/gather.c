@@ -377,9 +377,10 @@ int32_t mica_entity_scatter(mica_world *world, const mica_entity *entities, int3
     if (!begin_search(world, entities, count, component, values, &search, call)) {
         return -1;
     }
-    if (world->relations.count > 0 && mi_world_relation(world, component) != NULL) {
+    const mica_component_info *info = &mi_schema_type(world->schema, component)->info;
+    if (MICA_UNLIKELY(info->hooks.attach != NULL)) {
         mi_fail(&world->log, MICA_NO_ACCESS, call, "{} is a relation: it changes through its link verbs alone",
-                MI_TEXT(mi_schema_type(world->schema, component)->info.name));
+                MI_TEXT(info->name));
         return -1;
     }
     search.writes = true;

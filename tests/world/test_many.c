@@ -224,6 +224,9 @@ static void relations_have_verbs_of_their_own(void **state) {
     begin_crowd(&c);
     const mica_component child_of = mica_register(c.world, mica_child_of);
     const mica_child_of links[COUNT] = {{.parent = c.entities[0]}};
+    assert_int_equal(mica_entity_scatter(c.world, c.entities, COUNT, child_of, links, NULL),
+                     -1); // nobody is linked yet
+    assert_int_equal(mica_last_result(), MICA_NO_ACCESS);
     assert_int_equal(mica_set_parent(c.world, c.entities[1], c.entities[0]), MICA_OK);
     assert_int_equal(mica_entity_add_many(c.world, c.entities, COUNT, child_of, links), MICA_NO_ACCESS);
     assert_said("relation");
