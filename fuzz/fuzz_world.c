@@ -1,20 +1,22 @@
-// Fuzzes what can be done to a world. An input is a list of operations, a letter each with the bytes that it takes as
-// arguments (`operations` at the end lists them); other bytes between operations are skipped. Numbers are taken modulo
-// what they choose from, so that digits serve as small numbers: "c" makes an entity, "a10" adds component 0 to the
-// entity made second.
+// Fuzzes what can be done to a world. An input is a list of operations, a letter or sign each with the bytes that it
+// takes as arguments (`operations` at the end lists them); other bytes between operations are skipped. Numbers are
+// taken modulo what they choose from, so that digits serve as small numbers: "c" makes an entity, "a10" adds component
+// 0 to the entity made second. A "!" at the head asks for a world of fixed capacity (world_room.c).
 //
-// Operations use the verbs, record into command buffers, link, hide, sort pools and groups, walk queries and orders,
-// add, run and remove systems, observe, ask for changes and for values, send and read events; inside walks, systems,
-// observers and handlers the same bytes go on driving, so that every verb meets the structure lock, and what spans hold
-// copies of is asked for. Allocations (`F`) and hooks (`h`) fail now and then.
+// Operations use the verbs, on one and on many, and spawners, record into command buffers, link, hide, sort pools and
+// groups, walk queries and orders, add, run and remove systems, observe, ask for changes and for values, send and read
+// events, make room and set budgets; inside walks, systems, observers and handlers the same bytes go on driving, so
+// that every verb meets the structure lock, and what spans hold copies of is asked for. Allocations (`F`) and hooks
+// (`h`) fail now and then, and budgets (`*`) refuse.
 //
 // Whatever the bytes are: a verb is refused with MICA_LOCKED only inside a walk, a system or a hook, and with
-// MICA_OUT_OF_MEMORY only when an allocation or a hook failed; one that is refused makes and destroys nothing; values
-// know their own address and their memory (world_kinds.h); numbers that were written are read until they are written
-// again. After each round of operations all invariants hold, queries list what a naive look finds (world_walks.c),
-// pools and groups hold what verbs say (world_pools.c), observers have heard of those who are there
-// (world_observers.c), and at the end all memory comes back. Changes, indexes and subscriptions are checked when they
-// are asked for (world_changes.c), events when they are seen (world_events.c).
+// MICA_OUT_OF_MEMORY only when an allocation or a hook failed or memory is limited; one that is refused makes and
+// destroys nothing; values know their own address and their memory (world_kinds.h); numbers that were written are read
+// until they are written again. After each round of operations all invariants hold, queries list what a naive look
+// finds (world_walks.c), pools and groups hold what verbs say (world_pools.c), observers have heard of those who are
+// there (world_observers.c), and at the end all memory comes back. Changes, indexes and subscriptions are checked when
+// they are asked for (world_changes.c), events when they are seen (world_events.c), verbs on many when they are used
+// (world_many.c).
 #include "fuzz_world.h"
 
 enum { SYSTEM_COUNT = 8, ROUND_OPERATIONS = 16 };
@@ -97,7 +99,7 @@ const void *make_value(fuzz *f, uint32_t component, any_value *value) {
         return value;
     default:
         if (is_numbered(component)) {
-            value->health.now = (int32_t)pick(f, 256);
+            number_value(component, value, (int32_t)pick(f, 256));
             return value;
         }
         return pick(f, 16) == 15 ? value : NULL; // a value for a tag at times, which is refused
@@ -111,13 +113,11 @@ mica_result check(fuzz *f, mica_result result) {
     FUZZ_CHECK(result >= MICA_OK && result < MICA_RESULT_COUNT, "");
     FUZZ_CHECK(result == MICA_OK || mica_last_error()[0] != '\0', mica_result_name(result));
     FUZZ_CHECK(result != MICA_LOCKED || f->depth > 0, mica_last_error());
-    FUZZ_CHECK(result != MICA_OUT_OF_MEMORY || f->watched.allocator.fail_count > 0 || placed.failed_count > 0,
-               mica_last_error());
+    FUZZ_CHECK(result != MICA_OUT_OF_MEMORY || count_failures(f) > 0 || placed.failed_count > 0, mica_last_error());
     return result;
 }
 
-// As check, for a verb that makes `made_count` entities if it succeeds, and nothing otherwise.
-static void check_made(fuzz *f, mica_result result, int32_t count_before, int32_t made_count) {
+void check_made(fuzz *f, mica_result result, int32_t count_before, int32_t made_count) {
     check(f, result);
     FUZZ_CHECK(result != MICA_OK || f->walk_count == 0, "rows moved during a walk");
     FUZZ_CHECK(f->is_reacted ||
@@ -125,12 +125,15 @@ static void check_made(fuzz *f, mica_result result, int32_t count_before, int32_
                mica_last_error());
 }
 
-static mica_result result_of(mica_entity entity) {
-    return mica_entity_is_null(entity) ? mica_last_result() : MICA_OK;
-}
-
-static bool is_full(const fuzz *f) {
-    return mica_world_entity_count(f->world) >= ENTITY_LIMIT;
+bool read_number(const fuzz *f, mica_entity entity, uint32_t component, int32_t *number) {
+    any_value copy;
+    const void *value = is_laned(component) ? NULL : mica_entity_get(f->world, entity, f->ids[component]);
+    if (is_laned(component) && mica_entity_load(f->world, entity, f->ids[component], &copy)) {
+        check_value(component, &copy);
+        value = &copy;
+    }
+    *number = value == NULL ? 0 : number_of(value);
+    return value != NULL;
 }
 
 void remember_written(fuzz *f, mica_entity entity, uint32_t component, int32_t number) {
@@ -157,9 +160,9 @@ void check_written(fuzz *f) {
     for (uint32_t i = 0; i < WRITTEN_COUNT; i++) {
         const fuzz_written *known = &f->written[i];
         if (mica_entity_alive(f->world, known->entity)) {
-            const void *value = mica_entity_get(f->world, known->entity, f->ids[known->component]);
-            FUZZ_CHECK(value != NULL, "a component that is gone");
-            FUZZ_CHECK(number_of(value) == known->number, component_types[known->component]->name);
+            int32_t number = 0;
+            FUZZ_CHECK(read_number(f, known->entity, known->component, &number), "a component that is gone");
+            FUZZ_CHECK(number == known->number, component_types[known->component]->name);
         }
     }
 }
@@ -201,7 +204,7 @@ static void do_create_at(fuzz *f) {
 static int32_t make_values(fuzz *f, mica_value *values, any_value *memory) {
     const int32_t count = (int32_t)pick(f, BATCH_MAX);
     for (int32_t i = 0; i < count; i++) {
-        const uint32_t component = pick(f, COMPONENT_COUNT);
+        const uint32_t component = pick_component(f);
         values[i] = (mica_value){.component = f->ids[component]};
         if (pick(f, 2) == 0) {
             values[i].value = make_value(f, component, &memory[i]);
@@ -246,9 +249,9 @@ static int32_t pick_count(fuzz *f) {
 static void do_spawn_many(fuzz *f) {
     static Health health[1024 + 16];
     static mica_entity entities[1024 + 16];
-    const mica_column columns[] = {{.component = f->ids[pick(f, COMPONENT_COUNT)]},
+    const mica_column columns[] = {{.component = f->ids[pick_component(f)]},
                                    {.component = f->ids[0], .value = pick(f, 2) == 0 ? health : NULL},
-                                   {.component = f->ids[pick(f, COMPONENT_COUNT)]}};
+                                   {.component = f->ids[pick_component(f)]}};
     const int32_t made_count = is_full(f) ? 0 : pick_count(f);
     const int32_t count = mica_world_entity_count(f->world);
     const mica_result result = mica_entity_spawn_many(f->world, columns, 1 + (int32_t)pick(f, 3), made_count, entities);
@@ -270,7 +273,7 @@ static void fill_span(void *user, const mica_spawn_span *span) {
 }
 
 static void do_spawn_fill(fuzz *f) {
-    const mica_component components[] = {f->ids[pick(f, COMPONENT_COUNT)], f->ids[pick(f, COMPONENT_COUNT)]};
+    const mica_component components[] = {f->ids[pick_component(f)], f->ids[pick_component(f)]};
     const int32_t made_count = is_full(f) ? 0 : pick_count(f);
     const int32_t count = mica_world_entity_count(f->world);
     const mica_result result =
@@ -295,9 +298,9 @@ static void do_clone(fuzz *f) {
         FUZZ_CHECK(i == CHILD_OF || mica_entity_component_enabled(f->world, entity, id) ==
                                         mica_entity_component_enabled(f->world, source, id),
                    component_types[i]->name);
-        if (is_numbered(i) && mica_entity_has(f->world, source, id)) {
-            const int32_t number = number_of(mica_entity_get(f->world, source, id));
-            FUZZ_CHECK(number_of(mica_entity_get(f->world, entity, id)) == number, component_types[i]->name);
+        int32_t numbers[2] = {0, 0};
+        if (is_numbered(i) && read_number(f, source, i, &numbers[0])) {
+            FUZZ_CHECK(read_number(f, entity, i, &numbers[1]) && numbers[0] == numbers[1], component_types[i]->name);
         }
     }
 }
@@ -322,8 +325,7 @@ static void do_destroy_many(fuzz *f) {
     FUZZ_CHECK(result == MICA_OK || mica_world_entity_count(f->world) == count_before, mica_last_error());
 }
 
-// What came along with a component that was added.
-static void check_required(const fuzz *f, mica_entity entity, uint32_t component, bool is_added) {
+void check_required(const fuzz *f, mica_entity entity, uint32_t component, bool is_added) {
     const mica_component_info *info = mica_schema_info(mica_world_schema(f->world), f->ids[component]);
     FUZZ_CHECK(!is_added || f->is_reacted ||
                    mica_entity_has_all(f->world, entity, info->required, info->required_count),
@@ -333,7 +335,7 @@ static void check_required(const fuzz *f, mica_entity entity, uint32_t component
 static void do_add(fuzz *f) {
     any_value memory;
     const mica_entity entity = pick_target(f);
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const void *value = pick(f, 2) == 0 ? NULL : make_value(f, component, &memory);
     const bool has = mica_entity_has(f->world, entity, f->ids[component]);
     const mica_result result = check(f, mica_entity_add(f->world, entity, f->ids[component], value));
@@ -349,7 +351,7 @@ static void do_add(fuzz *f) {
 static void do_set(fuzz *f) {
     any_value memory;
     const mica_entity entity = pick_target(f);
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const bool has = mica_entity_has(f->world, entity, f->ids[component]);
     const void *value = make_value(f, component, &memory);
     const mica_result result = check(f, mica_entity_set(f->world, entity, f->ids[component], value));
@@ -363,7 +365,7 @@ static void do_set(fuzz *f) {
 
 static void do_remove(fuzz *f) {
     const mica_entity entity = pick_target(f);
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     if (check(f, mica_entity_remove(f->world, entity, f->ids[component])) == MICA_OK) {
         FUZZ_CHECK(f->is_reacted || !mica_entity_has(f->world, entity, f->ids[component]), "");
         forget_written(f, entity, component);
@@ -410,10 +412,11 @@ static void add_one(void *value, void *user) {
 // Verbs that move no rows: all are allowed while structure is locked.
 static void do_look(fuzz *f) {
     const mica_entity entity = pick_target(f);
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const mica_component id = f->ids[component];
     const bool has = mica_entity_has(f->world, entity, id);
-    FUZZ_CHECK((mica_entity_get(f->world, entity, id) != NULL) == (has && !is_tag(component)), "");
+    FUZZ_CHECK((mica_entity_get(f->world, entity, id) != NULL) == (has && !is_tag(component) && !is_laned(component)),
+               "");
     const bool is_handed_out = mica_entity_get_write(f->world, entity, id) != NULL;
     FUZZ_CHECK(!is_handed_out || (has && component != CHILD_OF), "");
     if (is_handed_out) {
@@ -441,7 +444,7 @@ static void do_look(fuzz *f) {
 
 static void do_resource(fuzz *f) {
     any_value memory;
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const mica_component id = f->ids[component];
     switch (pick(f, 4)) {
     case 0:
@@ -465,11 +468,16 @@ static void do_resource(fuzz *f) {
 static void do_clear(fuzz *f) {
     if (pick(f, 4) == 3 && check(f, mica_world_clear(f->world)) == MICA_OK) {
         FUZZ_CHECK((f->is_reacted || mica_world_entity_count(f->world) == 0) && f->walk_count == 0, "");
+        for (uint32_t i = 0; i < HANDLE_COUNT; i++) {
+            FUZZ_CHECK(f->is_reacted || !mica_entity_alive(f->world, f->handles[i]), "somebody is left");
+        }
     }
 }
 
 static void do_trim(fuzz *f) {
+    const uint64_t before = digest(f, f->handles, HANDLE_COUNT);
     FUZZ_CHECK(check(f, mica_world_trim(f->world)) != MICA_OK || f->walk_count == 0, "trimmed during a walk");
+    FUZZ_CHECK(digest(f, f->handles, HANDLE_COUNT) == before, "a trim has changed something");
 }
 
 static void do_reserve(fuzz *f) {
@@ -504,7 +512,7 @@ static void record_spawn(fuzz *f, mica_commands *commands) {
 static void record_value(fuzz *f, mica_commands *commands, bool is_add, bool is_given) {
     any_value memory;
     const mica_entity entity = pick_target(f);
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const void *value = make_value(f, component, &memory);
     check(f, is_add ? mica_commands_add(commands, entity, f->ids[component], is_given ? value : NULL)
                     : mica_commands_set(commands, entity, f->ids[component], value));
@@ -525,7 +533,9 @@ static void record(fuzz *f, mica_commands *commands) {
     }
     const int32_t entity_count = mica_world_entity_count(f->world);
     f->is_recording = true;
-    switch (pick(f, 15)) {
+    uint32_t verb = pick(f, 256);
+    verb = verb < 18 ? verb : verb % 15;
+    switch (verb) {
     case 0:
         record_spawn(f, commands);
         break;
@@ -549,7 +559,7 @@ static void record(fuzz *f, mica_commands *commands) {
         break;
     case 7: {
         const mica_entity entity = pick_target(f);
-        check(f, mica_commands_remove(commands, entity, f->ids[pick(f, COMPONENT_COUNT)]));
+        check(f, mica_commands_remove(commands, entity, f->ids[pick_component(f)]));
         break;
     }
     case 8: {
@@ -572,9 +582,14 @@ static void record(fuzz *f, mica_commands *commands) {
     case 12:
         check(f, mica_commands_refresh(commands));
         break;
+    case 15:
+    case 16:
+    case 17:
+        record_many(f, commands, verb - 15);
+        break;
     default: {
         const mica_entity entity = pick_target(f);
-        const mica_component component = f->ids[pick(f, COMPONENT_COUNT)];
+        const mica_component component = f->ids[pick_component(f)];
         check(f, mica_commands_enable_component(commands, entity, component, pick(f, 2) == 0));
     }
     }
@@ -745,11 +760,14 @@ static const struct {
     {'M', do_mark},          {'V', do_index},
     {'U', do_subscription},  {'E', do_event},
     {'J', do_inbox},         {'H', do_diagnose},
+    {'%', do_many},          {'|', do_lanes},
+    {'B', do_spawner},       {'*', do_room},
 };
 
 void run_operation(fuzz *f) {
     const char letter = (char)take(f);
     f->is_reacted &= f->depth > 0;
+    f->limited_count += f->is_fixed || f->is_budgeted;
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (operations[i].letter == letter) {
             operations[i].run(f);
@@ -759,17 +777,6 @@ void run_operation(fuzz *f) {
             return;
         }
     }
-}
-
-static void begin(fuzz *f) {
-    watched_begin(&f->watched);
-    f->world = f->watched.world;
-    for (uint32_t i = 0; i < COMPONENT_COUNT; i++) {
-        f->ids[i] = mica_world_register(f->world, component_types[i]);
-        FUZZ_CHECK(f->ids[i] != 0, mica_last_error());
-    }
-    f->commands = mica_commands_create(f->world);
-    FUZZ_CHECK(f->commands != NULL, mica_last_error());
 }
 
 // A walk that is still open at times ends with the world.
@@ -785,9 +792,11 @@ static void end(fuzz *f) {
     }
     release_changes(f);
     mica_commands_destroy(f->commands);
+    FUZZ_CHECK(!f->is_fixed || f->watched.allocator.call_count == f->call_count, "memory beyond the fixed one");
     f->depth++; // in stop functions and observers
     mica_world_destroy(f->world);
     check_books_ended(f);
+    free(f->fixed_memory);
     FUZZ_CHECK_MEMORY(&f->watched.allocator);
     FUZZ_CHECK(placed.live_count == 0, "values that were not ended");
 }
@@ -798,13 +807,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
     f.bytes = bytes;
     f.byte_size = byte_size;
     placed = (placed_book){0};
-    begin(&f);
-    while (f.at < f.byte_size) {
+    const bool is_ready = begin_world(&f);
+    while (f.at < f.byte_size && is_ready) {
         for (int32_t i = 0; i < ROUND_OPERATIONS && f.at < f.byte_size; i++) {
             run_operation(&f);
         }
         (void)test_allocator_fail_stop(&f.watched.allocator);
         placed.left = 0;
+        lift_budget(&f);
         FUZZ_CHECK_WORLD(f.world);
         check_written(&f);
         check_pools(&f);
@@ -812,6 +822,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
         check_books(&f);
         check_readers(&f);
     }
-    end(&f);
+    if (f.world != NULL) {
+        end(&f);
+    }
     return 0;
 }

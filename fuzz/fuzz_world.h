@@ -21,7 +21,8 @@ enum {
     FOLLOWED_MAX = 4096,
     SUBSCRIPTION_COUNT = 2,
     READER_COUNT = 3,
-    HANDLER_COUNT = 4
+    HANDLER_COUNT = 4,
+    SPAWNER_COUNT = 4
 };
 
 // A query with its terms, for the naive answer.
@@ -79,7 +80,7 @@ typedef struct fuzz_follower {
     mica_observer observers[2];
     uint64_t version;    // outside systems
     mica_system system;  // 0: outside systems
-    uint64_t fail_count; // of allocations when it was last walked
+    uint64_t fail_count; // count_failures when it was last walked
     bool is_lost;        // it has heard more than there is room for
     int32_t count;
     mica_entity entities[FOLLOWED_MAX];
@@ -107,6 +108,13 @@ typedef struct fuzz_handler {
     bool acts;                  // goes on with the input inside
     int32_t last;
 } fuzz_handler;
+
+typedef struct fuzz_spawner {
+    mica_spawner spawner;
+    uint32_t components[BATCH_MAX];
+    int32_t count; // 0: none yet
+    bool is_made;  // it was not refused
+} fuzz_spawner;
 
 typedef struct fuzz {
     const uint8_t *bytes;
@@ -140,6 +148,12 @@ typedef struct fuzz {
     fuzz_reader readers[READER_COUNT];
     fuzz_handler handlers[HANDLER_COUNT];
     int32_t event_number; // of the event or message that was sent last
+    fuzz_spawner spawners[SPAWNER_COUNT];
+    void *fixed_memory;     // of the world, if that was given some
+    uint64_t call_count;    // of the allocator when a world of fixed capacity was ready
+    bool is_fixed;          // the world is of fixed capacity
+    bool is_budgeted;       // it has a budget
+    uint64_t limited_count; // operations that met a limit of either kind
 } fuzz;
 
 // Choices
@@ -150,6 +164,13 @@ static inline uint8_t take(fuzz *f) {
 
 static inline uint32_t pick(fuzz *f, uint32_t limit) {
     return (uint32_t)(uint8_t)(take(f) - '0') % limit;
+}
+
+// A component's number: 'P' to 'W' are the ones in lanes.
+static inline uint32_t pick_component(fuzz *f) {
+    const uint32_t number = pick(f, 256);
+    const bool is_in_lanes = number >= LANED && number < LANED + 8;
+    return is_in_lanes ? LANED + number % (COMPONENT_COUNT - LANED) : number % LANED;
 }
 
 static inline mica_entity pick_target(fuzz *f) {
@@ -163,10 +184,42 @@ static inline void keep(fuzz *f, mica_entity entity) {
     }
 }
 
+// Whether memory may be refused now.
+static inline bool may_refuse(const fuzz *f) {
+    return f->watched.allocator.fail_from != 0 || f->is_fixed || f->is_budgeted;
+}
+
+// Differs from what it was if memory may have been refused meanwhile.
+static inline uint64_t count_failures(const fuzz *f) {
+    return f->watched.allocator.fail_count + f->limited_count;
+}
+
+// Of a value of a component, which the types of those that take after others do not say; 0: a tag.
+static inline size_t size_of(const fuzz *f, uint32_t component) {
+    return mica_schema_info(mica_world_schema(f->world), f->ids[component])->size;
+}
+
 // Checks
 
 // What every result must be, whatever was done. Returns it.
 mica_result check(fuzz *f, mica_result result);
+
+// As check, for a verb that makes `made_count` entities if it succeeds, and nothing otherwise.
+void check_made(fuzz *f, mica_result result, int32_t count_before, int32_t made_count);
+
+// What came along with a component that was added.
+void check_required(const fuzz *f, mica_entity entity, uint32_t component, bool is_added);
+
+static inline mica_result result_of(mica_entity entity) {
+    return mica_entity_is_null(entity) ? mica_last_result() : MICA_OK;
+}
+
+static inline bool is_full(const fuzz *f) {
+    return mica_world_entity_count(f->world) >= ENTITY_LIMIT;
+}
+
+// Reads the number that an entity has of a numbered component; false: it does not have the component.
+bool read_number(const fuzz *f, mica_entity entity, uint32_t component, int32_t *number);
 
 // One operation, as the bytes say.
 void run_operation(fuzz *f);
@@ -198,6 +251,25 @@ void do_group(fuzz *f);
 void do_visibility(fuzz *f);
 // Pools and groups hold what verbs say of single entities, in the places that they name.
 void check_pools(fuzz *f);
+
+// Verbs on many entities and lanes (world_many.c)
+
+void do_many(fuzz *f);
+void do_lanes(fuzz *f);
+// One of the verbs on many, recorded.
+void record_many(fuzz *f, mica_commands *commands, uint32_t verb);
+// Of what entities there are and have; the same before and after what must not change them.
+uint64_t digest(const fuzz *f, const mica_entity *entities, int32_t count);
+
+// Spawners, room and limits of memory (world_room.c)
+
+void do_spawner(fuzz *f);
+void do_room(fuzz *f);
+// Makes the world that the head of the input asks for; false: a world of fixed capacity has no place for what is
+// needed.
+bool begin_world(fuzz *f);
+// Memory comes no more from budgets.
+void lift_budget(fuzz *f);
 
 // Observers (world_observers.c)
 

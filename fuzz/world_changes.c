@@ -19,7 +19,7 @@ static void expect(fuzz_follower *follower, mica_entity entity) {
 static void forget_expected(fuzz_follower *follower) {
     follower->count = 0;
     follower->is_lost = false;
-    follower->fail_count = follower->f->watched.allocator.fail_count;
+    follower->fail_count = count_failures(follower->f);
 }
 
 void note_written(fuzz *f, mica_entity entity, uint32_t component) {
@@ -73,7 +73,7 @@ static void compare(const fuzz *f, fuzz_follower *follower, mica_entity *found, 
     for (int32_t i = 1; i < found_count; i++) {
         FUZZ_CHECK(!mica_entity_equal(found[i - 1], found[i]), "found twice");
     }
-    if (follower->is_lost || f->watched.allocator.fail_count != follower->fail_count) {
+    if (follower->is_lost || count_failures(f) != follower->fail_count) {
         return;
     }
     settle_expected(f, follower);
@@ -107,7 +107,7 @@ static void follow(fuzz *f, fuzz_follower *follower, mica_iter it, bool is_first
     mica_iter_end(&it);
     f->walk_count--;
     f->depth--;
-    if (!is_cut && f->watched.allocator.fail_from == 0) {
+    if (!is_cut && !may_refuse(f)) {
         compare(f, follower, found, count);
     }
     forget_expected(follower);
@@ -166,7 +166,7 @@ static bool make_system(fuzz *f, fuzz_follower *follower, const mica_term *terms
 }
 
 static void make_follower(fuzz *f, fuzz_follower *follower, uint32_t place) {
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const mica_use use = (mica_use)(MICA_USE_CHANGED + pick(f, 3));
     const uint32_t options = pick(f, 4);
     const mica_term terms[2] = {
@@ -232,7 +232,7 @@ void do_follow(fuzz *f) {
 
 // Writes some rows of each span, and marks these.
 void do_mark(fuzz *f) {
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const uint32_t step = 1 + pick(f, 4);
     const mica_term term = {.component = f->ids[component], .use = MICA_USE_WRITE_MARKED};
     mica_query *query = mica_query_find(f->world, &term, 1);
@@ -244,11 +244,17 @@ void do_mark(fuzz *f) {
     f->walk_count++;
     const size_t size = mica_schema_info(mica_world_schema(f->world), term.component)->size;
     while (mica_iter_next(&it)) {
-        uint8_t *column = mica_iter_write_id(&it, term.component);
-        for (int32_t i = 0; i < it.count && column != NULL; i += (int32_t)step) {
+        uint8_t *column = is_laned(component) ? NULL : mica_iter_write_id(&it, term.component);
+        for (int32_t i = 0; i < it.count && (column != NULL || is_laned(component)); i += (int32_t)step) {
             const int32_t number = ++f->stamp % 8;
-            memcpy(column + (size_t)i * size, &number, sizeof(number));
-            FUZZ_CHECK(mica_iter_mark_id(&it, term.component, i) == MICA_OK, mica_last_error());
+            if (is_laned(component)) {
+                any_value value = {.spread = {.who = MICA_NULL}};
+                number_value(component, &value, number);
+                FUZZ_CHECK(mica_iter_store_id(&it, term.component, i, &value) == MICA_OK, mica_last_error());
+            } else {
+                memcpy(column + (size_t)i * size, &number, sizeof(number));
+                FUZZ_CHECK(mica_iter_mark_id(&it, term.component, i) == MICA_OK, mica_last_error());
+            }
             note_written(f, it.entities[i], component);
             remember_written(f, it.entities[i], component, number);
         }
@@ -264,7 +270,7 @@ void do_mark(fuzz *f) {
 // Versions say when a value may have changed last, and never anything that is yet to come.
 void do_versions(fuzz *f) {
     const mica_entity entity = pick_target(f);
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     const bool has = mica_entity_has(f->world, entity, f->ids[component]);
     const uint64_t version = mica_entity_component_version(f->world, entity, f->ids[component]);
     FUZZ_CHECK((version != 0) == (has && !is_tag(component)), component_types[component]->name);
@@ -347,7 +353,7 @@ void do_index(fuzz *f) {
     const int32_t count =
         is_range ? mica_index_range(index, low, high, found, FOUND_MAX) : mica_index_find(index, low, found, FOUND_MAX);
     check(f, mica_last_result());
-    if (f->walk_count > 0 || mica_last_result() != MICA_OK || f->watched.allocator.fail_from != 0) {
+    if (f->walk_count > 0 || mica_last_result() != MICA_OK || may_refuse(f)) {
         return;
     }
     const int32_t expected_count = count_by_scan(f, field, low, high);
@@ -408,7 +414,7 @@ void do_subscription(fuzz *f) {
     fuzz_subscription *place = &f->subscriptions[pick(f, SUBSCRIPTION_COUNT)];
     const uint32_t choice = pick(f, 8);
     if (place->subscription == NULL) {
-        const uint32_t component = pick(f, COMPONENT_COUNT);
+        const uint32_t component = pick_component(f);
         const mica_subscription_def def = {.component_ids = {f->ids[component]}};
         place->subscription = mica_subscribe(f->world, choice < 4 ? NULL : &def);
         check(f, place->subscription == NULL ? mica_last_result() : MICA_OK);

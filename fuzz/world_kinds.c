@@ -38,6 +38,8 @@ mica_type *const component_types[COMPONENT_COUNT] = {
     [LISTED] = mica_type_of(Listed),
     [TIMER] = mica_type_of(mica_timer),
     [LIFETIME] = mica_type_of(mica_lifetime),
+    [SPREAD] = mica_type_of(Spread),
+    [STREWN] = mica_type_of(Strewn),
 };
 
 bool is_tag(uint32_t component) {
@@ -60,9 +62,35 @@ bool is_numbered(uint32_t component) {
     case BULK:
     case NOTED:
     case LISTED:
+    case SPREAD:
+    case STREWN:
         return true;
     default:
         return false;
+    }
+}
+
+void number_value(uint32_t component, void *value, int32_t number) {
+    if (component == SPREAD) {
+        Spread *spread = value;
+        spread->now = number;
+        spread->half = (float)number / 2;
+        spread->turned = -number;
+        spread->low[0] = (int16_t)(number % 128);
+        spread->low[1] = (int16_t)(number % 64);
+    } else if (component == STREWN) {
+        *(Strewn *)value = (Strewn){.now = number, .turned = -number};
+    } else {
+        memcpy(value, &number, sizeof(number));
+    }
+}
+
+void check_value(uint32_t component, const void *value) {
+    any_value right;
+    if (is_laned(component)) {
+        memcpy(&right, value, component_types[component]->size);
+        number_value(component, &right, number_of(value));
+        FUZZ_CHECK(memcmp(&right, value, component_types[component]->size) == 0, "lanes of different values");
     }
 }
 

@@ -79,7 +79,20 @@ MICA_STRUCT_WITH(Listed,
                      int32_t level;
                  });
 
-// Numbers of components; the order is part of the inputs' format.
+// Those whose fields lie apart. `number_value` says what the fields beside `now` and `who` hold.
+MICA_STRUCT_WITH(Spread, (.storage = MICA_TABLE, .layout = MICA_LANES), {
+    int32_t now;
+    float half;
+    mica_entity who;
+    int32_t turned;
+    int16_t low[2];
+});
+MICA_STRUCT_WITH(Strewn, (.storage = MICA_TABLE, .layout = MICA_LANES, .track_rows = true, .toggle = true), {
+    int32_t now;
+    int32_t turned;
+});
+
+// Numbers of components; the order is part of the inputs' format. Those in lanes have digits of their own.
 enum {
     HEALTH,
     POSITION,
@@ -113,6 +126,9 @@ enum {
     LISTED,
     TIMER,
     LIFETIME,
+    LANED,
+    SPREAD = LANED,
+    STREWN,
     COMPONENT_COUNT
 };
 
@@ -135,14 +151,27 @@ typedef union any_value {
     Listed listed;
     mica_timer timer;
     mica_lifetime lifetime;
+    Spread spread;
+    Strewn strewn;
 } any_value;
 
 extern mica_type *const component_types[COMPONENT_COUNT];
 
 bool is_tag(uint32_t component);
 
+// Whether values lie in lanes, and so have no address.
+static inline bool is_laned(uint32_t component) {
+    return component >= LANED && component < COMPONENT_COUNT;
+}
+
 // Whether values are plain and begin with an `int32_t`.
 bool is_numbered(uint32_t component);
+
+// Gives a value of a numbered component its number, and what goes with it.
+void number_value(uint32_t component, void *value, int32_t number);
+
+// What goes with a number is still with it.
+void check_value(uint32_t component, const void *value);
 
 static inline int32_t number_of(const void *value) {
     return *(const int32_t *)value;

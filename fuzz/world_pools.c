@@ -119,7 +119,7 @@ static void sort_pool(fuzz *f, uint32_t component) {
 }
 
 static void follow_pool(fuzz *f, uint32_t component) {
-    const uint32_t leader = pick(f, COMPONENT_COUNT);
+    const uint32_t leader = pick_component(f);
     if (check(f, mica_pool_follow(f->world, f->ids[component], f->ids[leader])) != MICA_OK) {
         return;
     }
@@ -168,7 +168,7 @@ static void compact_pool(fuzz *f, uint32_t component) {
 }
 
 void do_pool(fuzz *f) {
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     switch (pick(f, 8)) {
     case 0:
         sort_pool(f, component);
@@ -201,13 +201,13 @@ void do_pool(fuzz *f) {
 static void create_group(fuzz *f, fuzz_group *place) {
     mica_group_def def = {0};
     for (uint32_t i = 0, count = pick(f, 4); i < count; i++) {
-        def.owned_ids[i] = f->ids[pick(f, COMPONENT_COUNT)];
+        def.owned_ids[i] = f->ids[pick_component(f)];
     }
     for (uint32_t i = 0, count = pick(f, 3); i < count; i++) {
-        def.with_ids[i] = f->ids[pick(f, COMPONENT_COUNT)];
+        def.with_ids[i] = f->ids[pick_component(f)];
     }
     for (uint32_t i = 0, count = pick(f, 3); i < count; i++) {
-        def.without_ids[i] = f->ids[pick(f, COMPONENT_COUNT)];
+        def.without_ids[i] = f->ids[pick_component(f)];
     }
     if (place->group != NULL) {
         return;
@@ -221,7 +221,7 @@ static void create_group(fuzz *f, fuzz_group *place) {
 }
 
 static void sort_group(fuzz *f, fuzz_group *made) {
-    const uint32_t component = pick(f, COMPONENT_COUNT);
+    const uint32_t component = pick_component(f);
     bool is_by_number = is_numbered(component) && pick(f, 2) == 0;
     if (made->group != NULL &&
         check(f, mica_group_sort(made->group, f->ids[component], by_head, &is_by_number)) == MICA_OK) {
@@ -250,7 +250,7 @@ void do_group(fuzz *f) {
 // Visibility
 
 static void enable_component(fuzz *f, mica_entity entity, bool enabled) {
-    const mica_component id = f->ids[pick(f, COMPONENT_COUNT)];
+    const mica_component id = f->ids[pick_component(f)];
     const bool has = mica_entity_has(f->world, entity, id);
     if (check(f, mica_entity_enable_component(f->world, entity, id, enabled)) == MICA_OK) {
         FUZZ_CHECK(f->is_reacted || (has && mica_entity_component_enabled(f->world, entity, id) == enabled), "");
@@ -261,7 +261,7 @@ static void enable_component(fuzz *f, mica_entity entity, bool enabled) {
 static void refresh(fuzz *f) {
     const mica_term everybody = {.use = MICA_USE_DISABLED_TOO};
     mica_query *query = mica_query_find(f->world, &everybody, 1);
-    const bool is_sure = query != NULL && f->watched.allocator.fail_from == 0;
+    const bool is_sure = query != NULL && !may_refuse(f);
     const int32_t entity_count = mica_world_entity_count(f->world);
     const int32_t shown_count = query == NULL ? 0 : mica_query_count(query);
     const int32_t count = mica_world_refresh(f->world);
