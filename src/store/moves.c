@@ -179,25 +179,52 @@ MI_INLINE void move_values(row_crossing crossing, uint32_t gap, bool removes) {
     }
 }
 
-mica_result mi_store_cross_adding(mi_store *store, mica_entity entity, uint32_t location, const mi_edge *edge,
-                                  const void *value) {
-    MI_ASSERT((store->extras & MI_EXTRA_MARKS) == 0 && mi_edge_has_room(edge) && mi_edge_takes(edge, false, value));
+// Gives the value to a row that has been published; NULL: a tag has none.
+MI_INLINE void *place_value(const mi_store *store, const mi_table *to, row_spot spot, uint32_t gap, const void *value) {
+    if (value == NULL) {
+        return NULL;
+    }
+    const mi_column *column = &to->columns[gap];
+    uint8_t *start = spot.base + column->offset;
+    uint8_t *place = start + (size_t)spot.row * column->size;
+    mi_value_copy_bytes(place, value, column->size);
+    mi_column_mark(start, store->version);
+    return place;
+}
+
+// Where a value in the last row is found again, if rows always move.
+MI_INLINE void *shaken(const mi_store *store, mi_table *to, uint32_t gap, void *place) {
+    return MI_MOVES_ALWAYS && place != NULL ? mi_store_value(store, to, mi_store_location(to, to->row_count - 1),
+                                                             to->columns[gap].component, to->columns[gap].size)
+                                            : place;
+}
+
+// Brings an entity to its first row.
+MI_APART static void *enter(mi_store *store, mica_entity entity, const mi_edge *edge, const void *value) {
+    mi_store_root(store)->row_moves++; // as if a row went
+    const row_spot spot = publish_row(store, edge->to, entity);
+    void *place = place_value(store, edge->to, spot, edge->gap, value);
+    MI_STORE_SHAKE(store, edge->to);
+    return shaken(store, edge->to, edge->gap, place);
+}
+
+void *mi_store_cross_adding(mi_store *store, mica_entity entity, uint32_t location, const mi_edge *edge,
+                            const void *value) {
+    MI_ASSERT((store->extras & MI_EXTRA_MARKS) == 0 && mi_edge_takes(edge, false, value));
+    if (location == 0) {
+        return enter(store, entity, edge, value);
+    }
     const uint32_t gap = edge->gap;
     const row_crossing crossing = begin_crossing(store, entity, location, edge->to);
-    if (value != NULL) { // before the others, since it may lie among them
-        const mi_column *added = &crossing.to->columns[gap];
-        uint8_t *start = crossing.spot.base + added->offset;
-        mi_value_copy_bytes(start + (size_t)crossing.spot.row * added->size, value, added->size);
-        mi_column_mark(start, store->version);
-    }
+    void *place = place_value(store, crossing.to, crossing.spot, gap, value); // which may lie among the others
     move_values(crossing, gap, false);
     MI_STORE_SHAKE(store, crossing.from);
     MI_STORE_SHAKE(store, crossing.to);
-    return MICA_OK;
+    return shaken(store, crossing.to, gap, place);
 }
 
 mica_result mi_store_cross_removing(mi_store *store, mica_entity entity, uint32_t location, const mi_edge *edge) {
-    MI_ASSERT((store->extras & MI_EXTRA_MARKS) == 0 && mi_edge_has_room(edge) && mi_edge_takes(edge, true, NULL));
+    MI_ASSERT((store->extras & MI_EXTRA_MARKS) == 0 && mi_edge_takes(edge, true, NULL));
     const uint32_t gap = edge->gap;
     const row_crossing crossing = begin_crossing(store, entity, location, edge->to);
     move_values(crossing, gap, true);

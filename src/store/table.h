@@ -40,7 +40,7 @@ typedef struct mi_column {
 //
 // A *plain* edge changes that component alone, between tables that are plain, and concerns nothing but rows: the type
 // is no relation, brings nothing along, and leaves no mark behind. The table with the component has the columns of the
-// other one and, at number `gap`, that of the component, unless it is a tag.
+// other one, which may be the root, and, at number `gap`, that of the component, unless it is a tag.
 typedef struct mi_edge {
     uint32_t key; // see mi_edge_key
     uint32_t gap; // or one of the numbers below
@@ -50,8 +50,13 @@ typedef struct mi_edge {
 #define MI_GAP_TAG (UINT32_MAX - 1) // the edge is plain; the component is a tag
 #define MI_GAP_NONE UINT32_MAX      // the edge is not plain
 
+// Not 0 even where a caller's component is.
 static inline uint32_t mi_edge_key(mica_component component, bool removes) {
-    return (uint32_t)component << 1 | (uint32_t)removes;
+    return (component + 1u) << 1 | (uint32_t)removes;
+}
+
+static inline mica_component mi_edge_component(const mi_edge *edge) {
+    return (mica_component)((edge->key >> 1) - 1);
 }
 
 // What a walk looks at stands together at the end, in front of the offsets: thousands of tables are walked at what

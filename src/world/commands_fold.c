@@ -632,9 +632,8 @@ static inline bool apply_plainly(mica_commands *commands, mi_command *command) {
                       !mi_slots_resolve(&store->slots, command->entity, &location))) {
         return false;
     }
-    const uint32_t key = mi_edge_key(command->component, removes);
-    const mi_edge *edge = mi_table_near_edge(mi_store_table_at(store, location), key);
-    if (MICA_UNLIKELY(edge->key != key || !mi_edge_takes(edge, removes, command->data) || !mi_edge_has_room(edge))) {
+    const mi_edge *edge = mi_store_plain_edge(store, location, command->component, removes, command->data);
+    if (MICA_UNLIKELY(edge == NULL)) {
         return false;
     }
     if (removes) {

@@ -407,6 +407,23 @@ MI_APART static mica_result add_widely(mica_world *world, mica_entity entity, mi
                         : add_to_no_pool(world, entity, component, value, call);
 }
 
+// Adds the component of a plain edge, and tells of it.
+MI_APART static mica_result cross_and_tell(mica_world *world, mica_entity entity, uint32_t location,
+                                           const mi_edge *edge, const void *value, const char *call) {
+    const mica_component component = mi_edge_component(edge);
+    const void *place = mi_store_cross_adding(&world->store, entity, location, edge, value);
+    return mi_world_tell_put(world, entity, component, place, value != NULL, call);
+}
+
+static inline mica_result cross_adding(mica_world *world, mica_entity entity, uint32_t location, const mi_edge *edge,
+                                       const void *value, const char *call) {
+    if (MICA_UNLIKELY(world->front.is_watched)) {
+        return cross_and_tell(world, entity, location, edge, value, call);
+    }
+    mi_store_cross_adding(&world->store, entity, location, edge, value);
+    return MICA_OK;
+}
+
 // The ways to tables and pools are kept apart, so that neither saves registers for the other; and so is the short way
 // between tables.
 mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_component component, const void *value) {
@@ -421,11 +438,9 @@ mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_componen
     }
     uint32_t location = 0;
     if (MICA_LIKELY(mi_world_crosses(world, entity, &location))) {
-        mi_store *store = &world->store;
-        const uint32_t key = mi_edge_key(component, false);
-        const mi_edge *edge = mi_table_near_edge(mi_store_table_at(store, location), key);
-        if (MICA_LIKELY(edge->key == key && mi_edge_takes(edge, false, value) && mi_edge_has_room(edge))) {
-            return mi_store_cross_adding(store, entity, location, edge, value);
+        const mi_edge *edge = mi_store_plain_edge(&world->store, location, component, false, value);
+        if (MICA_LIKELY(edge != NULL)) {
+            return cross_adding(world, entity, location, edge, value, call);
         }
     }
     return add_to_no_pool(world, entity, component, value, call);
@@ -530,6 +545,19 @@ MI_APART static mica_result set_slowly(mica_world *world, mica_entity entity, mi
     return result;
 }
 
+// Gives an entity a component that it does not have, or none with a value, while nobody observes.
+MI_APART static mica_result set_absent(mica_world *world, mica_entity entity, mica_component component,
+                                       const void *value, const char *call) {
+    uint32_t location = 0;
+    if (MICA_LIKELY(mi_world_is_plain(world) && mi_world_crosses(world, entity, &location))) {
+        const mi_edge *edge = mi_store_plain_edge(&world->store, location, component, false, value);
+        if (MICA_LIKELY(edge != NULL)) {
+            return cross_adding(world, entity, location, edge, value, call);
+        }
+    }
+    return set_slowly(world, entity, component, value, call);
+}
+
 MI_APART static mica_result copy_large(void *to, const void *from, uint32_t size) {
     memmove(to, from, size);
     return MICA_OK;
@@ -549,10 +577,13 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
     if (pool != NULL) {
         place = pool->is_simple ? find_in_pool(pool, entity, &version) : NULL;
         size = pool->size;
-    } else if (mi_slots_resolve(&store->slots, entity, &location) && mi_store_table_at(store, location)->is_plain &&
-               !is_relation(world, component)) {
+    } else if (mi_slots_resolve(&store->slots, entity, &location) && mi_store_table_at(store, location)->is_plain) {
         place = find_in_row(store, location, component, &version);
-        size = place == NULL ? 0 : mi_store_table_at(store, location)->last_byte_of[component] + 1u;
+        if (place == NULL) {
+            return set_absent(world, entity, component, value, call);
+        }
+        place = is_relation(world, component) ? NULL : place;
+        size = mi_store_table_at(store, location)->last_byte_of[component] + 1u;
     }
     if (MICA_UNLIKELY(place == NULL)) {
         return set_slowly(world, entity, component, value, call);
@@ -665,12 +696,10 @@ mica_result mica_entity_remove(mica_world *world, mica_entity entity, mica_compo
         return remove_from_pool(world, pool, entity, call);
     }
     uint32_t location = 0;
-    if (MICA_LIKELY(mi_world_crosses(world, entity, &location))) {
-        mi_store *store = &world->store;
-        const uint32_t key = mi_edge_key(component, true);
-        const mi_edge *edge = mi_table_near_edge(mi_store_table_at(store, location), key);
-        if (MICA_LIKELY(edge->key == key && mi_edge_takes(edge, true, NULL) && mi_edge_has_room(edge))) {
-            return mi_store_cross_removing(store, entity, location, edge);
+    if (MICA_LIKELY(!world->front.is_watched && mi_world_crosses(world, entity, &location))) {
+        const mi_edge *edge = mi_store_plain_edge(&world->store, location, component, true, NULL);
+        if (MICA_LIKELY(edge != NULL)) {
+            return mi_store_cross_removing(&world->store, entity, location, edge);
         }
     }
     return remove_from_no_pool(world, entity, component, call);

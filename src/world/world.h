@@ -194,11 +194,9 @@ static inline bool mi_world_is_bare(const mica_world *world) {
     return mi_world_is_plain(world) && !world->front.is_watched && world->store.extras == 0;
 }
 
-// Whether an entity is alive, and its row, if it has one, may go along a plain edge (store/moves.h) where rows may
-// move.
+// Whether an entity is alive, and may go along a plain edge (store/moves.h) where rows may move.
 static inline bool mi_world_crosses(const mica_world *world, mica_entity entity, uint32_t *location) {
-    return !world->front.is_watched && (world->store.extras & MI_EXTRA_MARKS) == 0 &&
-           mi_slots_resolve(&world->store.slots, entity, location);
+    return (world->store.extras & MI_EXTRA_MARKS) == 0 && mi_slots_resolve(&world->store.slots, entity, location);
 }
 
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.

@@ -68,6 +68,7 @@ static void compare_tables(const pair *p, const mi_table *a, const mi_table *b) 
     assert_int_equal(a->row_count, b->row_count);
     assert_int_equal(a->component_count, b->component_count);
     assert_int_equal(a->chunk_count, b->chunk_count);
+    assert_true(a->row_moves == b->row_moves);
     for (uint32_t k = 0; k << a->shift < a->row_count; k++) {
         const uint32_t rows = mi_table_chunk_rows(a, k);
         uint8_t *bases[2] = {stores[0]->chunks[a->chunk_ids[k]].base, stores[1]->chunks[b->chunk_ids[k]].base};
@@ -313,6 +314,14 @@ static void edges_are_plain_where_nothing_but_a_row_is_concerned(void **state) {
     mica_remove(world, entity, Four);
     mica_add(world, entity, TableOwned);
     assert_int_equal(edge_of(world, other, owned, false)->gap, MI_GAP_NONE);
+    // From the root as well, which has one edge to each table.
+    const mica_entity bare = mica_create(world);
+    mica_add_value(world, mica_create(world), Four, {7});
+    mica_add(world, mica_create(world), Toggled);
+    mica_add(world, mica_create(world), Still);
+    assert_int_equal(edge_of(world, bare, four, false)->gap, 0);
+    assert_int_equal(edge_of(world, bare, frozen, false)->gap, MI_GAP_TAG);
+    assert_int_equal(edge_of(world, bare, toggled, false)->gap, MI_GAP_NONE);
     // Trimming drops tables without rows, and all edges with them.
     mica_remove(world, entity, TableOwned);
     assert_int_equal(mica_world_trim(world), MICA_OK);
@@ -344,7 +353,13 @@ static void the_short_way_refuses_what_the_long_one_refuses(void **state) {
         assert_int_equal(mica_entity_add(world, entity, four, &value), MICA_EXISTS);
         assert_int_equal(mica_entity_remove(world, entity, four), MICA_OK);
     }
+    assert_int_equal(mica_entity_add(world, entity, 0, &value), MICA_UNKNOWN);
+    assert_int_equal(mica_entity_set(world, entity, 0, &value), MICA_UNKNOWN);
+    assert_int_equal(mica_entity_add(world, entity, UINT16_MAX, &value), MICA_UNKNOWN);
+    assert_int_equal(mica_entity_set(world, entity, frozen, &value), MICA_NO_VALUE);
+    assert_int_equal(mica_entity_set(world, mica_create(world), frozen, &value), MICA_NO_VALUE);
     assert_int_equal(mica_destroy(world, entity), MICA_OK);
+    assert_int_equal(mica_entity_set(world, entity, four, &value), MICA_STALE);
     assert_int_equal(mica_entity_add(world, entity, four, &value), MICA_STALE);
     assert_int_equal(mica_entity_remove(world, entity, four), MICA_STALE);
     assert_int_equal(mica_destroy(world, entity), MICA_STALE);
@@ -352,6 +367,85 @@ static void the_short_way_refuses_what_the_long_one_refuses(void **state) {
     assert_int_equal(mica_entity_remove(NULL, entity, four), MICA_INVALID);
     assert_int_equal(mica_entity_destroy(NULL, entity), MICA_INVALID);
     mica_error_clear();
+    watched_end(&watched);
+}
+
+static void values_are_set_the_short_way_only_where_rows_may_move(void **state) {
+    (void)state;
+    watched_world watched;
+    watched_begin(&watched);
+    mica_world *world = watched.world;
+    const mica_entity entity = mica_spawn(world, mica_value_of(Eight, {1, 2}));
+    const mica_entity bare = mica_create(world);
+    mica_spawn(world, mica_value_of(Eight, {3, 4}), mica_value_of(Four, {5})); // whose tables the entities could go to
+    mica_set(world, mica_create(world), Four, {6});
+    mica_set(world, mica_spawn(world, mica_value_of(Eight, {3, 4})), Four, {7});
+    mica_query *query = mica_query_create(world, &mica_read(Eight), 1);
+    mica_iter it = mica_query_begin(query);
+    assert_true(mica_iter_next(&it));
+    assert_int_equal(mica_set(world, entity, Four, {8}), MICA_LOCKED);
+    assert_int_equal(mica_set(world, bare, Four, {8}), MICA_LOCKED);
+    assert_int_equal(mica_set(world, entity, Eight, {8, 9}), MICA_OK);
+    mica_iter_end(&it);
+    assert_int_equal(mica_set(world, entity, Four, {8}), MICA_OK);
+    assert_int_equal(mica_set(world, bare, Four, {9}), MICA_OK);
+    assert_int_equal(mica_get(world, entity, Four)->a, 8);
+    assert_int_equal(mica_get(world, entity, Eight)->b, 9);
+    assert_int_equal(mica_get(world, bare, Four)->a, 9);
+    mica_query_release(query);
+    mica_error_clear();
+    watched_end(&watched);
+}
+
+// What an observer was told of, and whether the value was where the entity's is.
+typedef struct witness {
+    uint32_t count;
+    uint32_t sum;
+    bool is_astray;
+} witness;
+
+static void watch_four(const mica_signal *signal) {
+    witness *seen = signal->user;
+    const Four *four = signal->value;
+    seen->count++;
+    seen->sum += four->a;
+    seen->is_astray |= four != mica_get(signal->world, signal->entity, Four);
+}
+
+static void watch_still(const mica_signal *signal) {
+    witness *seen = signal->user;
+    seen->count++;
+    seen->is_astray |= signal->value != NULL || !mica_has(signal->world, signal->entity, Still);
+}
+
+static void observers_are_shown_values_where_the_short_way_has_put_them(void **state) {
+    (void)state;
+    watched_world watched;
+    watched_begin(&watched);
+    mica_world *world = watched.world;
+    enum { COUNT = 3000 };
+    static mica_entity entities[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) { // every other one without a row
+        entities[i] = i % 2 == 0 ? mica_create(world) : mica_spawn(world, mica_value_of(Twelve, {i, i, i}));
+    }
+    witness added = {0};
+    witness set = {0};
+    witness tagged = {0};
+    mica_on_added(world, Four, watch_four, &added);
+    mica_on_set(world, Four, watch_four, &set);
+    mica_on_added(world, Still, watch_still, &tagged);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(mica_add_value(world, entities[i], Four, {i}), MICA_OK);
+        assert_int_equal(mica_add(world, entities[i], Still), MICA_OK);
+    }
+    const uint32_t sum = (uint32_t)COUNT * (COUNT - 1) / 2;
+    assert_int_equal(added.count, COUNT);
+    assert_int_equal(added.sum, sum);
+    assert_int_equal(set.count, COUNT);
+    assert_int_equal(set.sum, sum);
+    assert_int_equal(tagged.count, COUNT);
+    assert_false(added.is_astray || set.is_astray || tagged.is_astray);
+    assert_int_equal(mica_world_validate(world), MICA_OK);
     watched_end(&watched);
 }
 
@@ -397,6 +491,8 @@ int main(void) {
         cmocka_unit_test(rows_go_the_short_way_across_the_edges_of_chunks),
         cmocka_unit_test(edges_are_plain_where_nothing_but_a_row_is_concerned),
         cmocka_unit_test(the_short_way_refuses_what_the_long_one_refuses),
+        cmocka_unit_test(values_are_set_the_short_way_only_where_rows_may_move),
+        cmocka_unit_test(observers_are_shown_values_where_the_short_way_has_put_them),
         cmocka_unit_test(handles_of_before_a_clearing_name_nobody_in_tables_and_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
