@@ -138,45 +138,60 @@ typedef struct row_crossing {
     row_spot spot; // where it comes to
 } row_crossing;
 
-// Moves the handle, and what is kept of rows and slots.
+// Takes the row off the old table and publishes the new one.
 MI_INLINE row_crossing begin_crossing(mi_store *store, mica_entity entity, uint32_t location, mi_table *to) {
     const mi_chunk *chunk = &store->chunks[location >> MI_ROW_BITS];
     row_crossing crossing = {.from = chunk->of.table, .to = to};
     crossing.last =
         MICA_LIKELY(is_within_tail(crossing.from)) ? drop_within_tail(crossing.from) : drop_last(store, crossing.from);
     crossing.hole = (row_spot){.base = chunk->base, .row = mi_row_of(location)};
-    if (MICA_LIKELY(!is_same(crossing.hole, crossing.last))) {
-        fill_handle(store, crossing.hole, location, crossing.last);
-    }
     crossing.spot = publish_row(store, to, entity);
     return crossing;
 }
 
-// Moves the values, and fills the hole. The table with more columns has one more at number `gap`.
-MI_INLINE void move_values(row_crossing crossing, uint32_t gap, bool removes) {
-    const bool fills = !is_same(crossing.hole, crossing.last);
-    const mi_column *column = crossing.from->columns;
-    const mi_column *to_column = crossing.to->columns;
-    const mi_column *const end = column + crossing.from->column_count;
+// Moves the value of one column, and fills the hole that it leaves if there is one.
+MI_INLINE void cross_value(const row_crossing *crossing, const mi_column *to_column, const mi_column *column,
+                           bool fills) {
+    if (fills) {
+        move_and_fill(to_column, crossing->spot, column, crossing->hole, crossing->last);
+    } else {
+        move_value(to_column, crossing->spot, column, crossing->hole);
+    }
+}
+
+// Moves the values. The table with more columns has one more at number `gap`.
+MI_INLINE void cross_values(const row_crossing *crossing, uint32_t gap, bool removes, bool fills) {
+    const mi_column *column = crossing->from->columns;
+    const mi_column *to_column = crossing->to->columns;
+    const mi_column *const end = column + crossing->from->column_count;
     const mi_column *const gap_column = gap == MI_GAP_TAG ? end : column + gap; // `end` if it is the last one to come
-    if (MICA_UNLIKELY(!fills)) {
-        for (; column < end; column++) {
-            if (column == gap_column && removes) {
-                continue;
-            }
-            to_column += column == gap_column;
-            move_value(to_column++, crossing.spot, column, crossing.hole);
+    for (; column < gap_column; column++) {
+        cross_value(crossing, to_column++, column, fills);
+    }
+    if (!removes) {
+        to_column++;
+    } else if (column < end) {
+        if (fills) {
+            move_value(column, crossing->hole, column, crossing->last);
         }
-        return;
+        column++;
     }
     for (; column < end; column++) {
-        if (column == gap_column && removes) {
-            move_value(column, crossing.hole, column, crossing.last);
-            continue;
-        }
-        to_column += column == gap_column;
-        move_and_fill(to_column++, crossing.spot, column, crossing.hole, crossing.last);
+        cross_value(crossing, to_column++, column, fills);
     }
+}
+
+// Moves the values and fills the hole at `location`.
+MI_INLINE void end_crossing(mi_store *store, const row_crossing *crossing, uint32_t location, uint32_t gap,
+                            bool removes) {
+    if (MICA_LIKELY(!is_same(crossing->hole, crossing->last))) {
+        fill_handle(store, crossing->hole, location, crossing->last);
+        cross_values(crossing, gap, removes, true);
+    } else {
+        cross_values(crossing, gap, removes, false);
+    }
+    MI_STORE_SHAKE(store, crossing->from);
+    MI_STORE_SHAKE(store, crossing->to);
 }
 
 // Gives the value to a row that has been published; NULL: a tag has none.
@@ -217,9 +232,7 @@ void *mi_store_cross_adding(mi_store *store, mica_entity entity, uint32_t locati
     const uint32_t gap = edge->gap;
     const row_crossing crossing = begin_crossing(store, entity, location, edge->to);
     void *place = place_value(store, crossing.to, crossing.spot, gap, value); // which may lie among the others
-    move_values(crossing, gap, false);
-    MI_STORE_SHAKE(store, crossing.from);
-    MI_STORE_SHAKE(store, crossing.to);
+    end_crossing(store, &crossing, location, gap, false);
     return shaken(store, crossing.to, gap, place);
 }
 
@@ -227,9 +240,7 @@ mica_result mi_store_cross_removing(mi_store *store, mica_entity entity, uint32_
     MI_ASSERT((store->extras & MI_EXTRA_MARKS) == 0 && mi_edge_takes(edge, true, NULL));
     const uint32_t gap = edge->gap;
     const row_crossing crossing = begin_crossing(store, entity, location, edge->to);
-    move_values(crossing, gap, true);
-    MI_STORE_SHAKE(store, crossing.from);
-    MI_STORE_SHAKE(store, crossing.to);
+    end_crossing(store, &crossing, location, gap, true);
     return MICA_OK;
 }
 
