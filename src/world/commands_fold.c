@@ -55,10 +55,36 @@ void mi_fold_free(mica_commands *commands) {
 // Groups: the commands of a fold that have one entity as target, known by the number of the first one. All numbers
 // count from where the fold begins.
 
-// Makes room for the links and cells of a fold of `count` commands and empties the cells; their number, or 0 without
-// memory.
-static uint32_t reserve_groups(mica_commands *commands, uint32_t count) {
-    mi_heap *heap = &commands->world->heap;
+// Adds a command to the group that begins with number `first`, or begins it.
+static inline void link_command(mi_command_link *links, uint32_t first, uint32_t at) {
+    if (first != at) {
+        links[links[first].last].next = at;
+    }
+    links[first].last = at;
+}
+
+// Links the commands that have the same target, as long as they come in the order of their targets, which they do where
+// a loop over entities has recorded them. False: they do not.
+static bool link_in_order(const mica_commands *commands, const mi_command *list, uint32_t count) {
+    mi_command_link *links = commands->fold.links.data;
+    mica_entity entity = MICA_NULL;
+    uint32_t first = 0;
+    for (uint32_t at = 0; at < count; at++) {
+        const mica_entity target = mi_commands_target(commands, list[at].entity);
+        if (at == 0 || !mica_entity_equal(target, entity)) {
+            if (at > 0 && mica_entity_index(target) <= mica_entity_index(entity)) {
+                return false;
+            }
+            entity = target;
+            first = at;
+        }
+        link_command(links, first, at);
+    }
+    return true;
+}
+
+// Makes the cells of a hash table for `count` groups, all empty; returns how many they are, 0: out of memory.
+static uint32_t reserve_cells(mica_commands *commands, uint32_t count) {
     mi_fold *fold = &commands->fold;
     uint32_t cell_count = CELLS_LEAST;
     while (cell_count / 2 < count) {
@@ -67,17 +93,15 @@ static uint32_t reserve_groups(mica_commands *commands, uint32_t count) {
         }
         cell_count *= 2;
     }
-    if (!MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->links, count) ||
-        !MI_RESERVE(heap, MICA_MEMORY_COMMANDS, &fold->cells, cell_count)) {
+    if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &fold->cells, cell_count)) {
         return 0;
     }
     memset(fold->cells.data, 0, cell_count * sizeof(uint32_t));
     return cell_count;
 }
 
-// Links the commands that have the same target. A cell holds the number of a first command plus 1; 0: none.
-static void link_groups(const mica_commands *commands, const mi_command *list, uint32_t count, uint32_t cell_count) {
-    mi_command_link *links = commands->fold.links.data;
+// The same in any order. A cell holds the number of a first command plus 1; 0: none.
+static void link_by_hash(const mica_commands *commands, const mi_command *list, uint32_t count, uint32_t cell_count) {
     uint32_t *cells = commands->fold.cells.data;
     mica_entity entity = MICA_NULL;
     uint32_t first = 0;
@@ -93,11 +117,23 @@ static void link_groups(const mica_commands *commands, const mi_command *list, u
             first = cells[cell] != 0 ? cells[cell] - 1 : at;
             cells[cell] = first + 1;
         }
-        if (first != at) {
-            links[links[first].last].next = at;
-        }
-        links[first].last = at;
+        link_command(commands->fold.links.data, first, at);
     }
+}
+
+// Links the commands that have the same target; false: out of memory.
+static bool link_groups(mica_commands *commands, const mi_command *list, uint32_t count) {
+    if (!MI_RESERVE(&commands->world->heap, MICA_MEMORY_COMMANDS, &commands->fold.links, count)) {
+        return false;
+    }
+    if (!link_in_order(commands, list, count)) {
+        const uint32_t cell_count = reserve_cells(commands, count);
+        if (cell_count == 0) {
+            return false;
+        }
+        link_by_hash(commands, list, count, cell_count);
+    }
+    return true;
 }
 
 // Playing a group through
@@ -689,11 +725,9 @@ static mica_result apply_from(mica_commands *commands, mi_command *list, uint32_
 mica_result mi_fold_apply(mica_commands *commands, uint32_t begin, uint32_t end, const char *call) {
     mi_command *list = commands->commands.data + begin;
     const uint32_t count = end - begin;
-    const uint32_t cell_count = reserve_groups(commands, count);
-    if (cell_count == 0 || !mi_fold_reserve_places(commands)) {
+    if (!link_groups(commands, list, count) || !mi_fold_reserve_places(commands)) {
         return mi_fail_memory(&commands->world->log, call, count * sizeof(uint32_t));
     }
-    link_groups(commands, list, count, cell_count);
     const mi_store *store = &commands->world->store;
     const bool fetches = mi_fetches(store);
     last_step step = {.type = NULL};
