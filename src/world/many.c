@@ -358,6 +358,7 @@ static void move_rows(const mi_many *many) {
         const mica_entity entity = many->entities[i];
         const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
         mi_table *from = mi_store_table_at(store, location);
+        MICA_ASSUME(from != NULL); // all are alive, which analysers cannot follow
         if (MICA_UNLIKELY(from != known.from)) {
             known = route_from(many, from);
         }
