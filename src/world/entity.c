@@ -407,21 +407,12 @@ MI_APART static mica_result add_widely(mica_world *world, mica_entity entity, mi
                         : add_to_no_pool(world, entity, component, value, call);
 }
 
-// Adds the component of a plain edge, and tells of it.
+// Adds the component of a plain edge, and tells of it. A value that is not given is a tag's, so that little is kept
+// meanwhile.
 MI_APART static mica_result cross_and_tell(mica_world *world, mica_entity entity, uint32_t location,
                                            const mi_edge *edge, const void *value, const char *call) {
-    const mica_component component = mi_edge_component(edge);
     const void *place = mi_store_cross_adding(&world->store, entity, location, edge, value);
-    return mi_world_tell_put(world, entity, component, place, value != NULL, call);
-}
-
-static inline mica_result cross_adding(mica_world *world, mica_entity entity, uint32_t location, const mi_edge *edge,
-                                       const void *value, const char *call) {
-    if (MICA_UNLIKELY(world->front.is_watched)) {
-        return cross_and_tell(world, entity, location, edge, value, call);
-    }
-    mi_store_cross_adding(&world->store, entity, location, edge, value);
-    return MICA_OK;
+    return mi_world_tell_put(world, entity, mi_edge_component(edge), place, place != NULL, call);
 }
 
 // The ways to tables and pools are kept apart, so that neither saves registers for the other; and so is the short way
@@ -439,8 +430,12 @@ mica_result mica_entity_add(mica_world *world, mica_entity entity, mica_componen
     uint32_t location = 0;
     if (MICA_LIKELY(mi_world_crosses(world, entity, &location))) {
         const mi_edge *edge = mi_store_plain_edge(&world->store, location, component, false, value);
+        if (MICA_UNLIKELY(edge != NULL && world->front.is_watched)) {
+            return cross_and_tell(world, entity, location, edge, value, call);
+        }
         if (MICA_LIKELY(edge != NULL)) {
-            return cross_adding(world, entity, location, edge, value, call);
+            mi_store_cross_adding(&world->store, entity, location, edge, value);
+            return MICA_OK;
         }
     }
     return add_to_no_pool(world, entity, component, value, call);
@@ -552,7 +547,8 @@ MI_APART static mica_result set_absent(mica_world *world, mica_entity entity, mi
     if (MICA_LIKELY(mi_world_is_plain(world) && mi_world_crosses(world, entity, &location))) {
         const mi_edge *edge = mi_store_plain_edge(&world->store, location, component, false, value);
         if (MICA_LIKELY(edge != NULL)) {
-            return cross_adding(world, entity, location, edge, value, call);
+            mi_store_cross_adding(&world->store, entity, location, edge, value);
+            return MICA_OK;
         }
     }
     return set_slowly(world, entity, component, value, call);
