@@ -489,6 +489,7 @@ static void do_resolve(fuzz *f) {
 }
 
 static void do_fail(fuzz *f) {
+    f->failed_count += f->watched.allocator.fail_count; // begins anew
     test_allocator_fail_at(&f->watched.allocator, 1 + pick(f, 64));
     if (pick(f, 4) == 3) {
         f->watched.allocator.fail_to = UINT64_MAX;
@@ -767,7 +768,7 @@ static const struct {
 void run_operation(fuzz *f) {
     const char letter = (char)take(f);
     f->is_reacted &= f->depth > 0;
-    f->limited_count += f->is_fixed || f->is_budgeted;
+    f->failed_count += f->is_fixed || f->is_budgeted;
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (operations[i].letter == letter) {
             operations[i].run(f);
@@ -812,6 +813,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
         for (int32_t i = 0; i < ROUND_OPERATIONS && f.at < f.byte_size; i++) {
             run_operation(&f);
         }
+        f.failed_count += f.watched.allocator.fail_count; // begins anew
         (void)test_allocator_fail_stop(&f.watched.allocator);
         placed.left = 0;
         lift_budget(&f);

@@ -149,11 +149,12 @@ typedef struct fuzz {
     fuzz_handler handlers[HANDLER_COUNT];
     int32_t event_number; // of the event or message that was sent last
     fuzz_spawner spawners[SPAWNER_COUNT];
-    void *fixed_memory;     // of the world, if that was given some
-    uint64_t call_count;    // of the allocator when a world of fixed capacity was ready
-    bool is_fixed;          // the world is of fixed capacity
-    bool is_budgeted;       // it has a budget
-    uint64_t limited_count; // operations that met a limit of either kind
+    void *fixed_memory;    // of the world, if that was given some
+    uint64_t call_count;   // of the allocator when a world of fixed capacity was ready
+    bool is_fixed;         // the world is of fixed capacity
+    bool is_budgeted;      // it has a budget
+    uint64_t failed_count; // allocations that failed and are not counted any more, and operations under a limit of
+                           // either kind
 } fuzz;
 
 // Choices
@@ -191,7 +192,7 @@ static inline bool may_refuse(const fuzz *f) {
 
 // Differs from what it was if memory may have been refused meanwhile.
 static inline uint64_t count_failures(const fuzz *f) {
-    return f->watched.allocator.fail_count + f->limited_count;
+    return f->watched.allocator.fail_count + f->failed_count;
 }
 
 // Of a value of a component, which the types of those that take after others do not say; 0: a tag.

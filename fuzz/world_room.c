@@ -22,7 +22,7 @@ bool begin_world(fuzz *f) {
         f->fixed_memory = pick(f, 2) == 0 ? NULL : malloc(def.fixed_byte_size);
         def.fixed_memory = f->fixed_memory;
         f->is_fixed = true;
-        f->limited_count++;
+        f->failed_count++;
     }
     make_world(f, &def);
     if (f->world == NULL) {
@@ -176,7 +176,7 @@ static void set_budget(fuzz *f, bool is_total) {
     FUZZ_CHECK((result == MICA_OK) == is_right, mica_last_error());
     if (result == MICA_OK) {
         f->is_budgeted = true;
-        f->limited_count++;
+        f->failed_count++;
     }
 }
 
