@@ -23,8 +23,9 @@ typedef struct mica_spawner {
 
 /// A spawner of `count` types, up to `MICA_SPAWN_VALUE_MAX`, of which none is named twice; they are registered if they
 /// are new, and their table and pools made. On failure its spawns are refused: `MICA_INVALID` (no types, too many, or
-/// no world), `MICA_EXISTS` (one named twice), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, or as `mica_schema_register`. A type
-/// that owns something, is a relation, or brings others along is spawned as by `mica_spawn`, no faster. O(count).
+/// no world), `MICA_EXISTS` (one named twice), `MICA_LOCKED`, `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, or as
+/// `mica_schema_register`. A type that owns something, is a relation, or brings others along is spawned as by
+/// `mica_spawn`, no faster. O(count).
 MICA_API mica_spawner mica_spawner_make(mica_world *world, mica_type *const *types, int32_t count);
 
 /// Makes an entity as `mica_entity_spawn`, with values of the spawner's types in the spawner's order. Null on failure:

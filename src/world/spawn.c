@@ -406,9 +406,11 @@ mica_spawner mica_spawner_make(mica_world *world, mica_type *const *types, int32
         spawner.types[i] = types[i];
     }
     spawn_target target;
-    if (find_spawn(world, values, count, &target, call)) {
+    // What is listed on the way is in use while observers are told.
+    if (mi_world_check_structure(world, call) == MICA_OK && find_spawn(world, values, count, &target, call)) {
         spawner.world = world;
         spawner.count = count;
+        spawner.plan.tables_dropped = world->store.tables_dropped; // also of what is spawned by no plan
         if (target.relation_count == 0) {
             make_plan(world, target.table, values, count, &spawner.plan);
         }
@@ -437,7 +439,7 @@ mica_entity mica_spawner_spawn_apart(mica_spawner *spawner, const mica_value *va
         }
     }
     const mica_entity entity = mica_entity_spawn(world, values, count);
-    if (spawner->plan.tables_dropped != world->store.tables_dropped) {
+    if (!mica_entity_is_null(entity) && spawner->plan.tables_dropped != world->store.tables_dropped) {
         const mica_spawner anew = mica_spawner_make(world, spawner->types, count);
         spawner->plan = anew.plan;
     }

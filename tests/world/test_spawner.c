@@ -265,6 +265,40 @@ static void structure_that_is_locked_is_left_alone(void **state) {
     end(&f);
 }
 
+static void make_spawner(const mica_signal *signal) {
+    mica_type *types[] = {mica_type_of(Wide), mica_type_of(Odd)};
+    const mica_spawner spawner = mica_spawner_make(signal->world, types, 2);
+    assert_null(spawner.world);
+    assert_int_equal(mica_last_result(), MICA_LOCKED);
+    *(int32_t *)signal->user += 1;
+}
+
+static void hear_number(const mica_signal *signal) {
+    assert_non_null(signal->value);
+    *(int32_t *)signal->user += 1;
+}
+
+static void none_is_made_while_observers_are_told(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    int32_t made = 0;
+    int32_t set = 0;
+    int32_t wrong = 0;
+    mica_on_added(f.world, Number, make_spawner, &made);
+    mica_on_set(f.world, Position, hear_number, &set);
+    mica_on_set(f.world, Odd, hear_number, &wrong);
+    const Number numbers[] = {{1}, {2}, {3}};
+    const Position positions[] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+    assert_int_equal(
+        mica_spawn_many(f.world, 3, NULL, mica_column_of(Number, numbers), mica_column_of(Position, positions)),
+        MICA_OK);
+    assert_int_equal(made, 3);
+    assert_int_equal(set, 3);
+    assert_int_equal(wrong, 0);
+    end(&f);
+}
+
 static void count_call(const mica_signal *signal) {
     *(int32_t *)signal->user += 1;
 }
@@ -352,6 +386,7 @@ int main(void) {
         cmocka_unit_test(a_spawner_that_could_not_be_made_refuses),
         cmocka_unit_test(tables_that_were_dropped_are_found_anew),
         cmocka_unit_test(structure_that_is_locked_is_left_alone),
+        cmocka_unit_test(none_is_made_while_observers_are_told),
         cmocka_unit_test(observers_hear_of_what_a_spawner_makes),
         cmocka_unit_test(what_owns_links_brings_others_or_lives_in_pools_is_spawned_all_the_same),
         cmocka_unit_test(without_memory_it_makes_nothing),
