@@ -112,7 +112,12 @@ static bool count_rows(mi_many *many, const route *known) {
     return true;
 }
 
+// An observer may set many while structure is locked, and then opens no rows: those that are noted are of the verb that
+// tells it.
 static void forget_rows(mica_world *world) {
+    if (mi_world_is_locked(world)) {
+        return;
+    }
     for (uint32_t i = 0; i < world->opening_ids.count; i++) {
         world->opening.data[world->opening_ids.data[i]] = 0;
     }
@@ -238,6 +243,9 @@ static mica_result look(mi_many *many) {
 // Gives back what was opened and not used.
 static void close_rows(const mi_many *many) {
     mica_world *world = many->world;
+    if (mi_world_is_locked(world)) {
+        return;
+    }
     for (uint32_t i = 0; i < world->opening_ids.count; i++) {
         mi_store_close_rows(&world->store, world->store.tables.data[world->opening_ids.data[i]]);
     }
@@ -246,7 +254,7 @@ static void close_rows(const mi_many *many) {
 
 static bool open_rows(const mi_many *many) {
     mica_world *world = many->world;
-    for (uint32_t i = 0; i < world->opening_ids.count; i++) {
+    for (uint32_t i = 0; i < world->opening_ids.count && !mi_world_is_locked(world); i++) {
         const uint32_t id = world->opening_ids.data[i];
         if (!mi_store_open_rows(&world->store, world->store.tables.data[id], world->opening.data[id])) {
             close_rows(many);

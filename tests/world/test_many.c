@@ -315,6 +315,52 @@ static void what_observers_record_is_applied_in_the_end(void **state) {
     end_crowd(&c);
 }
 
+enum { BUFFER_MAX = 100000 };
+
+typedef struct setter {
+    mica_entity entity;
+    int32_t count;
+    mica_commands *buffers[BUFFER_MAX];
+    int32_t buffer_count;
+} setter;
+
+static void set_and_fill_memory(const mica_signal *signal) {
+    setter *s = signal->user;
+    if (s->count++ > 0) {
+        return;
+    }
+    const Health health = {7};
+    assert_int_equal(mica_set_many(signal->world, &s->entity, 1, Health, &health), MICA_OK);
+    while (s->buffer_count < BUFFER_MAX) {
+        mica_commands *buffer = mica_commands_create(signal->world);
+        if (buffer == NULL) {
+            return;
+        }
+        s->buffers[s->buffer_count++] = buffer;
+    }
+}
+
+static void an_observer_that_sets_many_leaves_the_room_that_others_come_to(void **state) {
+    (void)state;
+    enum { MANY = 20000 }; // rows of several chunks
+    static mica_entity entities[MANY];
+    static const Position positions[MANY];
+    mica_world *world = mica_world_create(&(mica_world_def){.fixed_byte_size = (size_t)8 << 20});
+    assert_non_null(world);
+    static setter s;
+    s = (setter){.entity = mica_spawn(world, mica_value_of(Health, {1}))};
+    assert_int_equal(mica_spawn_many(world, MANY, entities, mica_tag(Marked)), MICA_OK);
+    mica_on_added(world, Position, set_and_fill_memory, &s);
+    assert_int_equal(mica_add_many(world, entities, MANY, Position, positions), MICA_OK);
+    assert_int_equal(s.count, MANY);
+    assert_int_equal(mica_get(world, s.entity, Health)->now, 7);
+    assert_int_equal(mica_world_validate(world), MICA_OK);
+    while (s.buffer_count > 0) {
+        mica_commands_destroy(s.buffers[--s.buffer_count]);
+    }
+    mica_world_destroy(world);
+}
+
 static void count_calls(const mica_signal *signal) {
     ++*(int32_t *)signal->user;
 }
@@ -477,6 +523,7 @@ int main(void) {
         cmocka_unit_test(values_may_lie_in_the_world),
         cmocka_unit_test(move_only_values_are_moved_from_on_success_alone),
         cmocka_unit_test(what_observers_record_is_applied_in_the_end),
+        cmocka_unit_test(an_observer_that_sets_many_leaves_the_room_that_others_come_to),
         cmocka_unit_test(scattering_counts_as_a_write_and_tells_no_set),
         cmocka_unit_test(gathering_zeroes_what_is_not_there),
         cmocka_unit_test(values_with_hooks_are_not_gathered),
