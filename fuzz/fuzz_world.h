@@ -242,7 +242,7 @@ void do_walk(fuzz *f);
 void do_walk_two(fuzz *f);
 void do_order(fuzz *f);
 void do_order_walk(fuzz *f);
-// The queries list what a naive look at every entity finds. No allocation may fail meanwhile.
+// The queries list what a naive look at every entity finds. Not where memory may be refused, since a query needs some.
 void check_queries(fuzz *f);
 
 // Pools, groups and visibility (world_pools.c)
