@@ -16,17 +16,17 @@ static void move_rows(mi_store *store, mi_table *from, mi_table *to, uint32_t lo
     for (uint32_t i = 0; i < to->column_count; i++) {
         const mi_column *column = &to->columns[i];
         uint8_t *target = to_base + column->offset;
-        if (column->component == given) {
+        if (column->type->info.id == given) {
             memcpy(target + to_row * size, values, (size_t)count * size);
             mi_column_mark(target, store->version);
             continue;
         }
         if (mi_type_in_lanes(column->type)) {
             mi_store_move_lanes(&(mi_row_place){to, to_base, (uint32_t)to_row},
-                                &(mi_row_place){from, from_base, (uint32_t)from_row}, column->component, count);
+                                &(mi_row_place){from, from_base, (uint32_t)from_row}, column->type->info.id, count);
             continue;
         }
-        uint8_t *source = mi_table_column(from, from_base, column->component);
+        uint8_t *source = mi_table_column(from, from_base, column->type->info.id);
         if (count == 1) {
             mi_store_move_value(store, column->type, target, (uint32_t)to_row, source, (uint32_t)from_row);
             continue;
@@ -53,10 +53,10 @@ static void move_rows(mi_store *store, mi_table *from, mi_table *to, uint32_t lo
 
 void mi_transfer_rows(mi_store *store, mi_table *from, mi_table *to, uint32_t first, uint32_t count,
                       mica_component given, const void *values, uint32_t size) {
-    const uint32_t capacity = 1u << to->shift;
+    const uint32_t full = mi_table_full_room(to); // all rows that come are open
     for (uint32_t done = 0; done < count;) {
         const uint32_t place = mi_store_location(to, to->row_count);
-        const uint32_t room = capacity - mi_row_of(place);
+        const uint32_t room = full - mi_row_of(place);
         const uint32_t run = room < count - done ? room : count - done;
         move_rows(store, from, to, first + done, place, run, given, (const uint8_t *)values + (size_t)done * size,
                   size);

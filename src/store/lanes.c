@@ -108,17 +108,17 @@ bool mi_lanes_declare(mi_heap *heap, const mica_type *declared, mi_type_search s
 
 // Places
 
-size_t mi_lanes_byte_size(const mi_type *type, uint32_t shift) {
+size_t mi_lanes_byte_size(const mi_type *type, uint32_t room) {
     const uint32_t last = type->lanes.count - 1;
-    return mi_lane_start(type, last, shift) + ((size_t)type->lanes.data[last].size << shift);
+    return mi_lane_start(type, last, room) + (size_t)type->lanes.data[last].size * room;
 }
 
-size_t mi_lanes_moved_offset(const mi_type *type, uint32_t to_shift, uint32_t from_shift, size_t offset) {
+size_t mi_lanes_moved_offset(const mi_type *type, uint32_t to_room, uint32_t from_room, size_t offset) {
     uint32_t lane = type->lanes.count - 1;
-    while (lane > 0 && mi_lane_start(type, lane, from_shift) > offset) {
+    while (lane > 0 && mi_lane_start(type, lane, from_room) > offset) {
         lane--;
     }
-    return mi_lane_start(type, lane, to_shift) + (offset - mi_lane_start(type, lane, from_shift));
+    return mi_lane_start(type, lane, to_room) + (offset - mi_lane_start(type, lane, from_room));
 }
 
 // Values
@@ -157,7 +157,7 @@ static bool has_padding(const mi_type *type) {
     return last->before + last->size != type->info.size;
 }
 
-void mi_lanes_read(const mi_type *type, uint32_t shift, const uint8_t *column, uint32_t row, void *values,
+void mi_lanes_read(const mi_type *type, uint32_t room, const uint8_t *column, uint32_t row, void *values,
                    uint32_t count) {
     const uint32_t value_size = type->info.size;
     if (has_padding(type)) {
@@ -166,15 +166,15 @@ void mi_lanes_read(const mi_type *type, uint32_t shift, const uint8_t *column, u
     for (uint32_t i = 0; i < type->lanes.count; i++) {
         const mi_lane lane = type->lanes.data[i];
         copy_strided((uint8_t *)values + lane.offset, value_size,
-                     column + mi_lane_start(type, i, shift) + (size_t)row * lane.size, lane.size, lane.size, count);
+                     column + mi_lane_start(type, i, room) + (size_t)row * lane.size, lane.size, lane.size, count);
     }
 }
 
-void mi_lanes_write(const mi_type *type, uint32_t shift, uint8_t *column, uint32_t row, const void *values,
+void mi_lanes_write(const mi_type *type, uint32_t room, uint8_t *column, uint32_t row, const void *values,
                     uint32_t count) {
     for (uint32_t i = 0; i < type->lanes.count; i++) {
         const mi_lane lane = type->lanes.data[i];
-        uint8_t *to = column + mi_lane_start(type, i, shift) + (size_t)row * lane.size;
+        uint8_t *to = column + mi_lane_start(type, i, room) + (size_t)row * lane.size;
         if (values == NULL) {
             memset(to, 0, (size_t)lane.size * count);
         } else {
@@ -186,7 +186,7 @@ void mi_lanes_write(const mi_type *type, uint32_t shift, uint8_t *column, uint32
 void mi_lanes_copy_rows(const mi_type *type, mi_lanes_rows to, mi_lanes_rows from, uint32_t count) {
     for (uint32_t i = 0; i < type->lanes.count; i++) {
         const size_t size = type->lanes.data[i].size;
-        memcpy(to.column + mi_lane_start(type, i, to.shift) + to.row * size,
-               from.column + mi_lane_start(type, i, from.shift) + from.row * size, size * count);
+        memcpy(to.column + mi_lane_start(type, i, to.room) + to.row * size,
+               from.column + mi_lane_start(type, i, from.room) + from.row * size, size * count);
     }
 }

@@ -33,12 +33,12 @@ bool mi_lanes_declare(mi_heap *heap, const mica_type *declared, mi_type_search s
 // Every lane starts at a multiple of so many bytes.
 #define MI_LANE_ALIGN 64u
 
-// Where a lane starts in a column for 1 << shift rows, and the bytes of all.
-static inline size_t mi_lane_start(const mi_type *type, uint32_t lane, uint32_t shift) {
-    const size_t share = (size_t)type->lanes.data[lane].before << shift;
+// Where a lane starts in a column for `room` rows, and the bytes of all.
+static inline size_t mi_lane_start(const mi_type *type, uint32_t lane, uint32_t room) {
+    const size_t share = (size_t)type->lanes.data[lane].before * room;
     return ((share + MI_LANE_ALIGN - 1) & ~(size_t)(MI_LANE_ALIGN - 1)) + (size_t)lane * MI_LANE_ALIGN;
 }
-size_t mi_lanes_byte_size(const mi_type *type, uint32_t shift);
+size_t mi_lanes_byte_size(const mi_type *type, uint32_t room);
 
 // The lane of the field at this byte of a value; UINT32_MAX: no field of `size` bytes begins there.
 static inline uint32_t mi_lanes_find(const mi_type *type, uint32_t offset, uint32_t size) {
@@ -51,21 +51,21 @@ static inline uint32_t mi_lanes_find(const mi_type *type, uint32_t offset, uint3
 }
 
 // Make `count` whole values of what rows from `row` on have, and the other way round (`values` NULL: zeros). `column`
-// is for 1 << shift rows.
-void mi_lanes_read(const mi_type *type, uint32_t shift, const uint8_t *column, uint32_t row, void *values,
+// is for `room` rows.
+void mi_lanes_read(const mi_type *type, uint32_t room, const uint8_t *column, uint32_t row, void *values,
                    uint32_t count);
-void mi_lanes_write(const mi_type *type, uint32_t shift, uint8_t *column, uint32_t row, const void *values,
+void mi_lanes_write(const mi_type *type, uint32_t room, uint8_t *column, uint32_t row, const void *values,
                     uint32_t count);
 
 // Rows of a column, and their number of rows as above.
 typedef struct mi_lanes_rows {
     uint8_t *column;
-    uint32_t shift;
+    uint32_t room;
     uint32_t row; // the first
 } mi_lanes_rows;
 
 // Copies the values of `count` rows, which overlap nowhere.
 void mi_lanes_copy_rows(const mi_type *type, mi_lanes_rows to, mi_lanes_rows from, uint32_t count);
 
-// Where byte `offset` of a column for 1 << from_shift rows stands in one for 1 << to_shift.
-size_t mi_lanes_moved_offset(const mi_type *type, uint32_t to_shift, uint32_t from_shift, size_t offset);
+// Where byte `offset` of a column for `from_room` rows stands in one for `to_room`.
+size_t mi_lanes_moved_offset(const mi_type *type, uint32_t to_room, uint32_t from_room, size_t offset);

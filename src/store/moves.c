@@ -210,7 +210,7 @@ MI_INLINE void *place_value(const mi_store *store, const mi_table *to, row_spot 
 // Where a value in the last row is found again, if rows always move.
 MI_INLINE void *shaken(const mi_store *store, mi_table *to, uint32_t gap, void *place) {
     return MI_MOVES_ALWAYS && place != NULL ? mi_store_value(store, to, mi_store_location(to, to->row_count - 1),
-                                                             to->columns[gap].component, to->columns[gap].size)
+                                                             to->columns[gap].type->info.id, to->columns[gap].size)
                                             : place;
 }
 

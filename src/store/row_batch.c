@@ -58,7 +58,7 @@ MI_APART void mi_row_batch_begin_run(mi_row_batch *batch, mi_table *from, mi_tab
     batch->last_handle = NULL;
     if (to != root) {
         run->place = mi_store_location(to, to->row_count);
-        const uint32_t room = (1u << to->shift) - mi_row_of(run->place);
+        const uint32_t room = mi_table_full_room(to) - mi_row_of(run->place);
         batch->run_left = room < batch->run_left ? room : batch->run_left;
         batch->place_handle = handle_at(store, run->place);
         mi_column_mark(mi_store_base(store, run->place), store->version);
@@ -146,7 +146,7 @@ static uint64_t carry_column(const left_column *left, uint8_t *to, uint32_t size
 // Fills a column of a run in the new table that the old one lacks.
 static void fill_new(const mi_row_batch *batch, const mi_row_run *run, const mi_column *column, uint8_t *to,
                      uint32_t count) {
-    if (column->component == batch->component && batch->values != NULL) {
+    if (column->type->info.id == batch->component && batch->values != NULL) {
         memcpy(to, batch->values + (size_t)run->first * column->size, (size_t)count * column->size);
     } else {
         memset(to, 0, (size_t)count * column->size);
@@ -169,8 +169,8 @@ static void fill_rows(const mi_row_batch *batch, const mi_row_run *run, uint32_t
     for (const mi_column *column = run->to->columns; column < end; column++) {
         uint8_t *start = base + column->offset;
         uint8_t *to = start + (size_t)mi_row_of(run->place) * column->size;
-        if (mi_table_has(run->from, column->component)) {
-            const size_t offset = (size_t)run->from->offset_of[column->component] * MI_COLUMN_ALIGN;
+        if (mi_table_has(run->from, column->type->info.id)) {
+            const size_t offset = (size_t)run->from->offset_of[column->type->info.id] * MI_COLUMN_ALIGN;
             const left_column left = left_column_of(batch, run, count, offset);
             mi_column_mark_since(start, carry_column(&left, to, column->size));
         } else {
@@ -184,7 +184,7 @@ static void fill_rows(const mi_row_batch *batch, const mi_row_run *run, uint32_t
 static void fill_left(const mi_row_batch *batch, const mi_row_run *run, uint32_t count) {
     const mi_column *end = run->from->columns + run->from->column_count;
     for (const mi_column *column = run->from->columns; column < end; column++) {
-        if (!mi_table_has(run->to, column->component)) {
+        if (!mi_table_has(run->to, column->type->info.id)) {
             const left_column left = left_column_of(batch, run, count, column->offset);
             carry_column(&left, NULL, column->size);
         }

@@ -2,8 +2,8 @@
 //
 // Chunks of a table beyond its last row are spare: at most one stays when rows go, so that a table that wavers around a
 // chunk's edge does not take and give memory all the time, and those for the rows that are to be kept room for. A
-// table's first chunk grows by doubling until its capacity is full; growing keeps the chunk's id, so no location
-// changes. Opened rows lie behind `row_count` and count for nothing until they are published.
+// table's first chunk grows in steps until it is full; growing keeps the chunk's id, so no location changes. Opened
+// rows lie behind `row_count` and count for nothing until they are published.
 #include "base/error.h"
 #include "store/chunks.h"
 #include "store/visibility.h"
@@ -139,22 +139,22 @@ static bool add_chunk(mi_store *store, mi_table *table) {
     store->chunks[id].of.table = table;
     table->chunk_ids[table->chunk_count] = id;
     place_chunk(store, table, table->chunk_count++, base);
-    table->room = table->chunk_count << table->shift;
+    table->room = table->chunk_count * table->chunk_room;
     return true;
 }
 
 static void drop_last_chunk(mi_store *store, mi_table *table) {
     const uint32_t id = table->chunk_ids[--table->chunk_count];
     table->tail_first = MI_TAIL_NONE;
-    table->room = table->chunk_count << table->shift;
+    table->room = table->chunk_count * table->chunk_room;
     mi_region_give(store->region, store->chunks[id].base);
     chunk_id_give(store, id);
 }
 
-// Moves the rows of a chunk for 1 << from_shift rows into the raw memory `to`, which is laid out as `table` says now.
-static void move_chunk(mi_store *store, const mi_table *table, uint32_t from_shift, uint8_t *from, uint8_t *to,
+// Moves the rows of a chunk for `from_room` rows into the raw memory `to`, which is laid out as `table` says now.
+static void move_chunk(mi_store *store, const mi_table *table, uint32_t from_room, uint8_t *from, uint8_t *to,
                        uint32_t rows) {
-    size_t end = sizeof(mica_entity) << from_shift;
+    size_t end = sizeof(mica_entity) * from_room;
     *mi_column_head_of(to) = *mi_column_head_of(from);
     memcpy(to, from, rows * sizeof(mica_entity));
     for (uint32_t i = 0; i < table->column_count; i++) {
@@ -162,18 +162,18 @@ static void move_chunk(mi_store *store, const mi_table *table, uint32_t from_shi
         const size_t offset = mi_column_offset(end, column->type);
         *mi_column_head_of(to + column->offset) = *mi_column_head_of(from + offset);
         if (rows > 0 && mi_type_in_lanes(column->type)) {
-            mi_lanes_copy_rows(column->type, (mi_lanes_rows){.column = to + column->offset, .shift = table->shift},
-                               (mi_lanes_rows){.column = from + offset, .shift = from_shift}, rows);
+            mi_lanes_copy_rows(column->type, (mi_lanes_rows){.column = to + column->offset, .room = table->chunk_room},
+                               (mi_lanes_rows){.column = from + offset, .room = from_room}, rows);
         } else if (rows > 0) {
             mi_value_move(column->type, &store->values, to + column->offset, from + offset, rows);
         }
-        end = offset + mi_column_byte_size(column, from_shift);
+        end = offset + mi_column_byte_size(column, from_room);
     }
 }
 
-// Gives the only chunk of a table 1 << shift rows.
-static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
-    uint8_t *to = piece_take(store, table, mi_table_chunk_size(table, shift));
+// Gives the only chunk of a table room for so many rows.
+static bool grow_chunk(mi_store *store, mi_table *table, uint32_t chunk_room) {
+    uint8_t *to = piece_take(store, table, mi_table_chunk_size(table, chunk_room));
     if (to == NULL) {
         return false;
     }
@@ -182,16 +182,16 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t shift) {
     store->outgrown = chunk->base;
     store->outgrown_size = table->chunk_size;
     store->outgrown_of = table;
-    store->outgrown_shift = table->shift;
-    mi_table_set_shift(table, shift);
-    move_chunk(store, table, store->outgrown_shift, chunk->base, to, table->row_count);
+    store->outgrown_room = table->chunk_room;
+    mi_table_set_chunk_room(table, chunk_room);
+    move_chunk(store, table, store->outgrown_room, chunk->base, to, table->row_count);
     place_chunk(store, table, 0, to);
     return true;
 }
 
 // How many chunks so many rows fill.
 static uint32_t chunks_for(const mi_table *table, uint32_t row_count) {
-    return (uint32_t)(((uint64_t)row_count + (1u << table->shift) - 1) >> table->shift);
+    return (uint32_t)(((uint64_t)row_count + table->row_mask) >> table->shift);
 }
 
 void mi_store_close_rows(mi_store *store, mi_table *table) {
@@ -212,16 +212,11 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
         store->limit = "all indices of entities are in use or retired";
         return false;
     }
-    if (table->chunk_count == 0 || (table->chunk_count == 1 && table->shift < table->full_shift)) {
-        uint32_t shift = table->chunk_count == 0 ? mi_table_first_shift(table) : table->shift;
-        while (shift < table->full_shift && (uint64_t)1 << shift < need) {
-            shift++;
-        }
-        if (table->chunk_count == 0) {
-            mi_table_set_shift(table, shift);
-        } else if (shift > table->shift && !grow_chunk(store, table, shift)) {
-            return false;
-        }
+    if (table->chunk_count == 0) {
+        mi_table_set_chunk_room(table, mi_table_room_step(table, need));
+    } else if (table->chunk_room < mi_table_full_room(table) &&
+               !grow_chunk(store, table, mi_table_room_step(table, need))) {
+        return false;
     }
     while (table->room < need) {
         if (!add_chunk(store, table)) {
@@ -256,15 +251,15 @@ void mi_store_move_lanes(const mi_row_place *to, const mi_row_place *from, mica_
     const mi_column *from_column = mi_table_find_column(from->table, component);
     uint8_t *target = to->base + to_column->offset;
     uint8_t *source = from->base + from_column->offset;
-    mi_lanes_copy_rows(to_column->type, (mi_lanes_rows){target, to->table->shift, to->row},
-                       (mi_lanes_rows){source, from->table->shift, from->row}, count);
+    mi_lanes_copy_rows(to_column->type, (mi_lanes_rows){target, to->table->chunk_room, to->row},
+                       (mi_lanes_rows){source, from->table->chunk_room, from->row}, count);
     mi_column_mark_since(target, mi_column_head_of(source)->version);
 }
 
 void mi_store_read_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
                          void *value) {
     const mi_column *column = mi_table_find_column(table, component);
-    mi_lanes_read(column->type, table->shift, mi_store_base(store, location) + column->offset, mi_row_of(location),
+    mi_lanes_read(column->type, table->chunk_room, mi_store_base(store, location) + column->offset, mi_row_of(location),
                   value, 1);
 }
 
@@ -272,7 +267,7 @@ void mi_store_write_lanes(const mi_store *store, const mi_table *table, uint32_t
                           const void *value) {
     const mi_column *column = mi_table_find_column(table, component);
     uint8_t *start = mi_store_base(store, location) + column->offset;
-    mi_lanes_write(column->type, table->shift, start, mi_row_of(location), value, 1);
+    mi_lanes_write(column->type, table->chunk_room, start, mi_row_of(location), value, 1);
     mi_column_mark(start, store->version);
 }
 
@@ -296,7 +291,7 @@ MI_APART static void move_row_slowly(const mi_store *store, const mi_table *tabl
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mi_column *column = &table->columns[i];
         if (mi_type_in_lanes(column->type)) {
-            mi_store_move_lanes(&target, &source, column->component, 1);
+            mi_store_move_lanes(&target, &source, column->type->info.id, 1);
         } else {
             mi_store_move_value(store, column->type, to + column->offset, to_row, from + column->offset, from_row);
         }
@@ -392,7 +387,7 @@ void mi_store_shake(mi_store *store, mi_table *table) {
             return;
         }
         const uint32_t rows = k << table->shift < table->row_count ? mi_table_chunk_rows(table, k) : 0;
-        move_chunk(store, table, table->shift, chunk->base, to, rows);
+        move_chunk(store, table, table->chunk_room, chunk->base, to, rows);
         mi_region_give(store->region, chunk->base);
         place_chunk(store, table, k, to);
     }
@@ -411,7 +406,7 @@ const void *mi_store_follow_outgrown(const mi_store *store, const void *value) {
     const mi_table *table = store->outgrown_of; // it keeps its first chunk as long as there is something outgrown
     const size_t offset = (size_t)((const uint8_t *)value - store->outgrown);
     return mi_store_base(store, mi_store_location(table, 0)) +
-           mi_table_moved_offset(table, store->outgrown_shift, offset);
+           mi_table_moved_offset(table, store->outgrown_room, offset);
 }
 
 void mi_chunks_release_all(mi_store *store, mi_table *table) {
@@ -423,18 +418,15 @@ void mi_chunks_release_all(mi_store *store, mi_table *table) {
 // Brings the rows of a table's only chunk into the smallest one that has room for them and for those to be kept.
 static void fit_chunk(mi_store *store, mi_table *table) {
     const uint32_t rows = table->kept_rows > table->row_count ? table->kept_rows : table->row_count;
-    const uint32_t from_shift = table->shift;
-    uint32_t shift = mi_table_first_shift(table);
-    while (1u << shift < rows) {
-        shift++;
-    }
-    uint8_t *to = shift < from_shift ? piece_take(store, table, mi_table_chunk_size(table, shift)) : NULL;
+    const uint32_t from_room = table->chunk_room;
+    const uint32_t room = mi_table_room_step(table, rows);
+    uint8_t *to = room < from_room ? piece_take(store, table, mi_table_chunk_size(table, room)) : NULL;
     if (to == NULL) {
         return;
     }
     const mi_chunk *chunk = &store->chunks[table->chunk_ids[0]];
-    mi_table_set_shift(table, shift);
-    move_chunk(store, table, from_shift, chunk->base, to, table->row_count);
+    mi_table_set_chunk_room(table, room);
+    move_chunk(store, table, from_room, chunk->base, to, table->row_count);
     mi_region_give(store->region, chunk->base);
     place_chunk(store, table, 0, to);
 }

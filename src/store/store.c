@@ -178,7 +178,7 @@ static mi_edge edge_between(const mi_table *from, mi_table *to, const mi_type *t
         with->component_count == without->component_count + 1 && mi_table_has(with, type->info.id) &&
         type->info.hooks.attach == NULL && !type->brings_pool && !type->info.toggle) {
         edge.gap = type->info.size == 0 ? MI_GAP_TAG : 0;
-        while (edge.gap < with->column_count && with->columns[edge.gap].component != type->info.id) {
+        while (edge.gap < with->column_count && with->columns[edge.gap].type->info.id != type->info.id) {
             edge.gap++;
         }
     }
@@ -327,7 +327,11 @@ static bool is_tail_right(const mi_store *store, const mi_table *table) {
 }
 
 static const char *validate_table(const mi_store *store, const mi_table *table) {
-    if (table->room != (uint64_t)table->chunk_count << table->shift || table->room < table->row_count) {
+    const uint32_t full = mi_table_full_room(table);
+    if (table->chunk_room > full || (table->chunk_room < full && table->chunk_count > 1)) {
+        return "table: chunks of other room than its rows are numbered by";
+    }
+    if (table->room != (uint64_t)table->chunk_count * table->chunk_room || table->room < table->row_count) {
         return "table: more rows than its chunks hold, or other room than they have";
     }
     if (!is_tail_right(store, table)) {

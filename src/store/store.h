@@ -55,7 +55,7 @@ typedef struct mi_store {
     uint8_t *outgrown;
     size_t outgrown_size;
     const mi_table *outgrown_of;
-    uint32_t outgrown_shift;
+    uint32_t outgrown_room;
     MI_ARRAY(mi_table *) tables; // by id; NULL where a table was dropped
     MI_ARRAY(mi_table *)
     ordered; // all but the root; the first sorted_count in canonical order, the rest not in place yet

@@ -1,7 +1,8 @@
 // Making tables: which columns stand where in a chunk, and the cache of edges.
 //
-// A table and its fixed arrays are one allocation. The offsets depend on the chunk capacity; mi_table_set_shift
-// computes them, which is right only while the table has no chunk or its chunks have that layout already.
+// A table and its fixed arrays are one allocation. The offsets depend on how many rows a chunk has;
+// mi_table_set_chunk_room computes them, which is right only while the table has no chunk or its chunks have that
+// layout already.
 #include "store/table.h"
 #include "base/bitset.h"
 #include "base/map.h"
@@ -20,8 +21,9 @@ size_t mi_column_offset(size_t end, const mi_type *type) {
                     type->info.align > MI_COLUMN_ALIGN ? type->info.align : MI_COLUMN_ALIGN);
 }
 
-size_t mi_column_byte_size(const mi_column *column, uint32_t shift) {
-    return mi_type_in_lanes(column->type) ? mi_lanes_byte_size(column->type, shift) : (size_t)column->size << shift;
+size_t mi_column_byte_size(const mi_column *column, uint32_t chunk_room) {
+    return mi_type_in_lanes(column->type) ? mi_lanes_byte_size(column->type, chunk_room)
+                                          : (size_t)column->size * chunk_room;
 }
 
 mi_column *mi_table_find_column(const mi_table *table, mica_component component) {
@@ -29,54 +31,64 @@ mi_column *mi_table_find_column(const mi_table *table, mica_component component)
     uint32_t high = table->column_count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (table->columns[middle].component < component) {
+        if (table->columns[middle].type->info.id < component) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < table->column_count && table->columns[low].component == component ? &table->columns[low] : NULL;
+    return low < table->column_count && table->columns[low].type->info.id == component ? &table->columns[low] : NULL;
 }
 
-size_t mi_table_chunk_size(const mi_table *table, uint32_t shift) {
-    size_t end = sizeof(mica_entity) << shift;
+size_t mi_table_chunk_size(const mi_table *table, uint32_t chunk_room) {
+    size_t end = sizeof(mica_entity) * chunk_room;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const size_t offset = mi_column_offset(end, table->columns[i].type);
         if (offset / MI_COLUMN_ALIGN >= MI_OFFSET_TAG) {
             return 0;
         }
-        end = offset + mi_column_byte_size(&table->columns[i], shift);
+        end = offset + mi_column_byte_size(&table->columns[i], chunk_room);
     }
     return align_up(end, MI_COLUMN_ALIGN);
 }
 
-void mi_table_set_shift(mi_table *table, uint32_t shift) {
-    size_t end = sizeof(mica_entity) << shift;
+uint32_t mi_table_room_step(const mi_table *table, uint64_t rows) {
+    const uint32_t full = mi_table_full_room(table);
+    uint32_t step = MI_FIRST_ROOM;
+    while (step < rows && step < full) {
+        const bool is_power = (step & (step - 1)) == 0;
+        step = !is_power ? step / 3 * 4 : step < MI_FINE_ROOM ? step / 2 * 3 : step * 2;
+    }
+    return step < full ? step : full;
+}
+
+void mi_table_set_chunk_room(mi_table *table, uint32_t chunk_room) {
+    size_t end = sizeof(mica_entity) * chunk_room;
     for (uint32_t i = 0; i < table->column_count; i++) {
         mi_column *column = &table->columns[i];
         const size_t offset = mi_column_offset(end, column->type);
         column->offset = (uint32_t)offset;
         if (!mi_type_in_lanes(column->type)) {
-            table->offset_of[column->component] = (uint16_t)(offset / MI_COLUMN_ALIGN);
+            table->offset_of[column->type->info.id] = (uint16_t)(offset / MI_COLUMN_ALIGN);
         }
-        end = offset + mi_column_byte_size(column, shift);
+        end = offset + mi_column_byte_size(column, chunk_room);
     }
-    table->shift = (uint8_t)shift;
-    table->row_mask = (1u << shift) - 1;
-    table->room = table->chunk_count << shift;
+    table->chunk_room = chunk_room;
+    table->room = table->chunk_count * chunk_room;
     table->chunk_size = (uint32_t)align_up(end, MI_COLUMN_ALIGN);
 }
 
-size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offset) {
-    size_t end = sizeof(mica_entity) << shift;
+size_t mi_table_moved_offset(const mi_table *table, uint32_t chunk_room, size_t offset) {
+    size_t end = sizeof(mica_entity) * chunk_room;
     for (uint32_t i = 0; i < table->column_count && offset >= end; i++) {
         const mi_column *column = &table->columns[i];
         const size_t start = mi_column_offset(end, column->type);
-        end = start + mi_column_byte_size(column, shift);
+        end = start + mi_column_byte_size(column, chunk_room);
         if (offset >= start && offset < end) {
-            return column->offset + (mi_type_in_lanes(column->type)
-                                         ? mi_lanes_moved_offset(column->type, table->shift, shift, offset - start)
-                                         : offset - start);
+            return column->offset +
+                   (mi_type_in_lanes(column->type)
+                        ? mi_lanes_moved_offset(column->type, table->chunk_room, chunk_room, offset - start)
+                        : offset - start);
         }
     }
     return offset;
@@ -94,7 +106,7 @@ static uint32_t full_shift_of(const mi_table *table) {
     }
     // Heads and what lies between columns come on top.
     while (shift > 0 &&
-           (mi_table_chunk_size(table, shift) > MI_CHUNK_BYTES || mi_table_chunk_size(table, shift) == 0)) {
+           (mi_table_chunk_size(table, 1u << shift) > MI_CHUNK_BYTES || mi_table_chunk_size(table, 1u << shift) == 0)) {
         shift--;
     }
     return shift;
@@ -113,8 +125,7 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
         if (type->info.size == 0) {
             continue;
         }
-        table->columns[table->column_count++] =
-            (mi_column){.type = type, .size = type->info.size, .component = type->info.id};
+        table->columns[table->column_count++] = (mi_column){.type = type, .size = type->info.size};
         table->last_byte_of[type->info.id] =
             (uint16_t)(mi_type_in_lanes(type) ? table->column_count - 1u : type->info.size - 1);
         table->has_destruct |= type->info.hooks.destruct != NULL;
@@ -122,11 +133,12 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
         table->moves_bytes &= type->info.hooks.move == NULL && !mi_type_in_lanes(type);
         table->has_lanes |= mi_type_in_lanes(type);
         if (type->info.align > table->chunk_align) {
-            table->chunk_align = type->info.align;
+            table->chunk_align = (uint16_t)type->info.align; // up to 4096
         }
     }
     table->is_plain = table->moves_bytes && !table->has_destruct && !table->can_fail;
-    table->full_shift = (uint8_t)full_shift_of(table);
+    table->shift = (uint8_t)full_shift_of(table);
+    table->row_mask = mi_table_full_room(table) - 1;
 }
 
 static void sort_by_name(mi_table *table, const mica_schema *schema) {
@@ -236,7 +248,7 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     table->last_byte_of = (uint16_t *)(void *)(memory + last_bytes_at);
     table->components = (mica_component *)(void *)(memory + components_at);
     table->by_name = (mica_component *)(void *)(memory + names_at);
-    table->bit_words = bit_words;
+    table->bit_words = (uint16_t)bit_words;
     table->offset_count = offset_count;
     table->component_count = (uint16_t)count;
     table->chunk_ids = &table->first_chunk_id;
@@ -247,12 +259,12 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
     }
     fill_columns(table, schema);
     sort_by_name(table, schema);
-    if (mi_table_chunk_size(table, table->full_shift) == 0) {
+    if (mi_table_chunk_size(table, mi_table_full_room(table)) == 0) {
         *failure = MICA_LIMIT;
         mi_table_destroy(heap, table);
         return NULL;
     }
-    mi_table_set_shift(table, mi_table_first_shift(table));
+    mi_table_set_chunk_room(table, mi_table_room_step(table, 1));
     return table;
 }
 

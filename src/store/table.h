@@ -7,12 +7,18 @@
 //   [head][handles ... ] [head][column ... ] [head][column ... ]
 //         ^ base               ^ base + 64 * offset_of[component]
 //
-// All chunks of a table have the same capacity, a power of two. The first chunk starts small and doubles until the
-// table's full capacity is reached; only then does a second one come. Rows are dense: every chunk but the last is full.
-// Removing a row moves the table's last row into the hole. A component's column is found by one load from `offset_of`,
-// indexed by component id, if it is one of whole values. A component in lanes (lanes.h) has one column as well, with
-// one head, but nothing in it is a value: it is found in `columns` alone, so that whoever knows nothing of lanes takes
-// the component for a tag instead of an address for a value.
+// A full chunk has 1 << shift rows, which never changes. The first chunk starts small and grows in steps, of any number
+// of rows, until it is full; only then does a second one come. So:
+//
+//   chunk_room <= 1 << shift, and less only while there is one chunk at most: all chunks have the same layout
+//   room == chunk_count * chunk_room, and row_count <= room
+//   row `n` is row `n & row_mask` of chunk number `n >> shift`, however many rows the first chunk has by now
+//
+// Rows are dense: every chunk but the last is full. Removing a row moves the table's last row into the hole. A
+// component's column is found by one load from `offset_of`, indexed by component id, if it is one of whole values. A
+// component in lanes (lanes.h) has one column as well, with one head, but nothing in it is a value: it is found in
+// `columns` alone, so that whoever knows nothing of lanes takes the component for a tag instead of an address for a
+// value.
 #pragma once
 
 #include "base/array.h"
@@ -33,7 +39,6 @@ typedef struct mi_column {
     const mi_type *type;
     uint32_t size;   // bytes of a value, also of one that lies in lanes
     uint32_t offset; // from the chunk's base in bytes
-    mica_component component;
 } mi_column;
 
 // Where adding or removing a component leads. Empty cells are all zero.
@@ -66,8 +71,9 @@ typedef struct mi_table {
     mica_component *components; // ascending, tags included
     mica_component *by_name;    // canonical order: by name
     uint64_t *bits;             // the set of components
-    uint32_t bit_words;
-    uint32_t chunk_align; // bytes
+    uint16_t bit_words;
+    uint16_t chunk_align; // bytes
+    uint32_t chunk_room;  // rows that a chunk holds now
     uint64_t row_moves;   // grows when a row goes, or comes by another location: what is cached about rows is void
     // The chunk in which rows came or went last: its first row, its memory, and the location of its row 0. Rows near
     // the end are found by it with a subtraction (store/moves.c); MI_TAIL_NONE: the chunk may have moved or gone.
@@ -85,7 +91,7 @@ typedef struct mi_table {
     // of its column in `columns`.
     uint16_t *last_byte_of;
     uint32_t id;
-    uint32_t chunk_size;     // bytes of a chunk of the present capacity
+    uint32_t chunk_size;     // bytes of a chunk of chunk_room rows
     uint32_t *chunk_ids;     // of one: &first_chunk_id
     uint32_t chunk_capacity; // of chunk_ids, 1 at least
     uint32_t first_chunk_id;
@@ -94,8 +100,7 @@ typedef struct mi_table {
     uint16_t component_count;
     uint8_t *first_base; // of the first chunk, while there is one
     uint32_t row_count;
-    uint8_t shift;         // rows a chunk: 1 << shift
-    uint8_t full_shift;    // where growing ends
+    uint8_t shift;         // rows of a full chunk: 1 << shift
     bool has_destruct;     // a column's type has a destruct hook
     bool can_fail;         // a column's type has a construct or copy hook
     bool moves_bytes;      // no column's type has a move hook or lies in lanes
@@ -113,8 +118,10 @@ typedef struct mi_table {
 
 // A full chunk has at most this many bytes: what fits 16 times into a region's block, near 128 KiB.
 #define MI_CHUNK_BYTES (MI_REGION_BLOCK_SIZE / 16 - 2 * MI_COLUMN_ALIGN)
-// A table's first chunk has 1 << MI_FIRST_SHIFT rows.
-#define MI_FIRST_SHIFT 3u
+// A table's first chunk starts with this many rows, or as many as a full one has.
+#define MI_FIRST_ROOM 8u
+// Up to this many rows it grows by a half and a third in turn, from there on by doubling.
+#define MI_FINE_ROOM 64u
 
 // Makes a table without chunks for `components` (ascending). NULL: `failure` says whether memory is out or a chunk of
 // one row is over 4 MiB.
@@ -128,16 +135,18 @@ void mi_table_destroy(mi_heap *heap, mi_table *table);
 void mi_table_release_list(mi_heap *heap, mi_table *table);
 // The column of a component, found by its id; NULL: it is not here, or a tag. O(log columns).
 mi_column *mi_table_find_column(const mi_table *table, mica_component component);
-// The bytes of a column in a chunk of 1 << shift rows.
-size_t mi_column_byte_size(const mi_column *column, uint32_t shift);
+// The bytes of a column in a chunk of `chunk_room` rows.
+size_t mi_column_byte_size(const mi_column *column, uint32_t chunk_room);
 // Where a column of the type starts if `end` is where the one before it ends, in bytes from a chunk's base.
 size_t mi_column_offset(size_t end, const mi_type *type);
-// The size of a chunk of 1 << shift rows; 0: a column would stand out of reach of the 16-bit offsets.
-size_t mi_table_chunk_size(const mi_table *table, uint32_t shift);
-// Lays the columns out for chunks of 1 << shift rows. The chunks that there are must have, or be given, that layout.
-void mi_table_set_shift(mi_table *table, uint32_t shift);
-// Where byte `offset` of a chunk of 1 << shift rows stands in the present layout.
-size_t mi_table_moved_offset(const mi_table *table, uint32_t shift, size_t offset);
+// The size of a chunk of `chunk_room` rows; 0: a column would stand out of reach of the 16-bit offsets.
+size_t mi_table_chunk_size(const mi_table *table, uint32_t chunk_room);
+// The smallest step of growth that holds so many rows; a full chunk's, if none does.
+uint32_t mi_table_room_step(const mi_table *table, uint64_t rows);
+// Lays the columns out for chunks of `chunk_room` rows. The chunks that there are must have, or be given, that layout.
+void mi_table_set_chunk_room(mi_table *table, uint32_t chunk_room);
+// Where byte `offset` of a chunk of `chunk_room` rows stands in the present layout.
+size_t mi_table_moved_offset(const mi_table *table, uint32_t chunk_room, size_t offset);
 // Remembers an edge that is not remembered yet, if there is memory.
 void mi_table_remember_edge(mi_heap *heap, mi_table *table, mi_edge edge);
 void mi_table_forget_edges(mi_heap *heap, mi_table *table);
@@ -146,8 +155,9 @@ static inline bool mi_table_has(const mi_table *table, mica_component component)
     return component < table->offset_count && table->offset_of[component] != 0;
 }
 
-static inline uint32_t mi_table_first_shift(const mi_table *table) {
-    return table->full_shift < MI_FIRST_SHIFT ? table->full_shift : MI_FIRST_SHIFT;
+// Rows of a full chunk.
+static inline uint32_t mi_table_full_room(const mi_table *table) {
+    return 1u << table->shift;
 }
 
 // Whether a table's list of chunks is memory of its own.
@@ -202,8 +212,8 @@ static inline const mi_column *mi_table_lanes(const mi_table *table, mica_compon
 static inline uint32_t mi_table_chunk_rows(const mi_table *table, uint32_t chunk_index) {
     const uint32_t first = chunk_index << table->shift;
     const uint32_t rest = table->row_count - first;
-    const uint32_t capacity = 1u << table->shift;
-    return rest < capacity ? rest : capacity;
+    const uint32_t full = mi_table_full_room(table);
+    return rest < full ? rest : full;
 }
 
 // Where an edge is looked for first: by component, since a table has one of the two edges of a component alone.

@@ -68,7 +68,7 @@ static bool make_value(const row_fill *fill, value_source source, const mi_colum
     const mi_type *type = column->type;
     const void *value = source == SOURCE_CONSTRUCT ? NULL : mi_store_follow(store, change->value);
     if (MICA_UNLIKELY(mi_type_in_lanes(type))) {
-        mi_lanes_write(type, fill->to->shift, base + column->offset, row, value, 1);
+        mi_lanes_write(type, fill->to->chunk_room, base + column->offset, row, value, 1);
         return true;
     }
     void *to = column_value(base, column, row);
@@ -144,7 +144,7 @@ static void fill_given(const row_fill *fill, uint8_t *base, uint32_t row, uint32
     }
     row_fill rest = *fill;
     for (uint32_t i = 0; new_count > 0; i++) { // what came along and has no value
-        const mica_component component = fill->to->columns[i].component;
+        const mica_component component = fill->to->columns[i].type->info.id;
         if (!mi_table_has(fill->from, component) && fill_change(&rest, component) == NULL) {
             mi_store_place_plain(store, fill->to, base, row, component, NULL);
             new_count--;
@@ -159,7 +159,8 @@ static void fill_plain(const row_fill *fill, uint8_t *base, uint32_t row, uint8_
     const mi_column *end = fill->to->columns + fill->to->column_count;
     uint32_t new_count = 0;
     for (const mi_column *column = fill->to->columns; column < end; column++) {
-        const uint32_t old_offset = column->component < old_offset_count ? old_offset_of[column->component] : 0;
+        const mica_component component = column->type->info.id;
+        const uint32_t old_offset = component < old_offset_count ? old_offset_of[component] : 0;
         if (old_offset == 0) {
             new_count++;
             continue;

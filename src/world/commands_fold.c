@@ -367,7 +367,7 @@ static bool list_changes(mica_commands *commands, const mi_table *to) {
     }
     if (count > INSERTION_MOST) {
         for (uint32_t i = 0; i < to->column_count; i++) {
-            const uint32_t place = fold->places.data[to->columns[i].component];
+            const uint32_t place = fold->places.data[to->columns[i].type->info.id];
             if (place != 0) {
                 append_change(fold, &fold->pending.data[place - 1]);
             }

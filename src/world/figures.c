@@ -35,10 +35,6 @@ size_t mica_entity_byte_size(const mica_world *world, mica_entity entity) {
     return byte_size;
 }
 
-static uint32_t row_capacity(const mi_table *table) {
-    return table->chunk_count << table->shift;
-}
-
 static size_t chunk_bytes(const mi_table *table) {
     return table->chunk_count * mi_region_piece_size(table->chunk_size);
 }
@@ -58,11 +54,11 @@ int32_t mica_world_visit_tables(mica_world *world, mica_table_function function,
         const mica_table_stats stats = {.components = table->by_name,
                                         .component_count = table->component_count,
                                         .row_count = table->row_count,
-                                        .row_capacity = row_capacity(table),
+                                        .row_capacity = table->room,
                                         .row_kept = table->kept_rows,
                                         .row_byte_size = row_byte_size(table),
                                         .chunk_count = table->chunk_count,
-                                        .chunk_capacity = 1u << table->shift,
+                                        .chunk_capacity = table->chunk_room,
                                         .chunk_bytes = chunk_bytes(table),
                                         .table_bytes = mi_table_byte_size(table)};
         function(&stats, user);
@@ -90,7 +86,7 @@ mica_fragmentation mica_world_fragmentation(const mica_world *world) {
     for (uint32_t i = 0; i < store->ordered.count; i++) {
         const mi_table *table = store->ordered.data[i];
         found.row_count += table->row_count;
-        found.row_capacity += row_capacity(table);
+        found.row_capacity += table->room;
         found.row_bytes += (size_t)table->row_count * row_byte_size(table);
         found.chunk_bytes += chunk_bytes(table);
     }

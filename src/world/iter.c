@@ -66,16 +66,16 @@ MI_APART static bool next_chunk(mica_iter *iter) {
     for (; !is_abandoned(iter) && iter->table_index < query->tables.count; iter->table_index++) {
         const mi_table *table = query->tables.data[iter->table_index];
         const uint32_t chunk_index = iter->chunk_index;
-        const uint32_t capacity = 1u << table->shift;
+        const uint32_t full = mi_table_full_room(table);
         const uint32_t rest = table->row_count - (chunk_index << table->shift);
         if (rest == 0) {
             continue; // a walk never stands behind the last of several chunks
         }
-        const bool is_last = rest <= capacity;
+        const bool is_last = rest <= full;
         iter->table_index += is_last;
         iter->chunk_index = is_last ? 0 : chunk_index + 1;
         uint8_t *base = query->world->store.chunks[table->chunk_ids[chunk_index]].base;
-        set_span(iter, table, base, is_last ? rest : capacity);
+        set_span(iter, table, base, is_last ? rest : full);
         return true;
     }
     iter->ready_count = 0;
@@ -120,7 +120,7 @@ bool mica_iter_next(mica_iter *iter) {
     }
     mi_table *const *place = &query->tables.data[index];
     const mi_table *table = *place;
-    if (MICA_UNLIKELY(table->row_count - 1 >= 1u << table->shift)) {
+    if (MICA_UNLIKELY((table->row_count - 1) >> table->shift != 0)) { // no rows, or several chunks
         return next_chunk(iter);
     }
     mi_query_fetch_table(query, place);

@@ -20,8 +20,9 @@ bool mi_iter_find_lanes(const mica_iter *iter, mica_component component, mi_lane
     if (column == NULL) {
         return false;
     }
-    *rows = (mi_lanes_rows){
-        .column = mi_store_base(store, location) + column->offset, .shift = table->shift, .row = mi_row_of(location)};
+    *rows = (mi_lanes_rows){.column = mi_store_base(store, location) + column->offset,
+                            .room = table->chunk_room,
+                            .row = mi_row_of(location)};
     return true;
 }
 
@@ -44,7 +45,7 @@ static uint8_t *find_lane(const mica_iter *iter, mica_component component, uint3
     if (!mi_iter_find_lanes(iter, component, rows)) {
         return NULL;
     }
-    return rows->column + mi_lane_start(type, lane, rows->shift) + (size_t)rows->row * byte_size;
+    return rows->column + mi_lane_start(type, lane, rows->room) + (size_t)rows->row * byte_size;
 }
 
 const void *mica_iter_read_lane_id(const mica_iter *iter, mica_component component, uint32_t offset,
@@ -85,7 +86,7 @@ static inline ready_lane find_ready_lane(const mica_iter *iter, const mica_type 
         return none;
     }
     uint8_t *start = iter->base + column->offset;
-    return (ready_lane){.lane = start + mi_lane_start(column->type, lane, table->shift), .column = start};
+    return (ready_lane){.lane = start + mi_lane_start(column->type, lane, table->chunk_room), .column = start};
 }
 
 const void *mica_iter_read_lane(const mica_iter *iter, mica_type *type, uint32_t offset, uint32_t byte_size) {
@@ -163,7 +164,7 @@ mica_result mica_iter_load_id(const mica_iter *iter, mica_component component, i
         if (!mi_iter_find_lanes(iter, component, &rows)) {
             return fail_absent(iter, component, call);
         }
-        mi_lanes_read(type, rows.shift, rows.column, rows.row + (uint32_t)row, value, 1);
+        mi_lanes_read(type, rows.room, rows.column, rows.row + (uint32_t)row, value, 1);
         return MICA_OK;
     }
     const uint8_t *column = mica_iter_read_id(iter, component);
@@ -186,7 +187,7 @@ mica_result mica_iter_store_id(const mica_iter *iter, mica_component component, 
         if (!mi_iter_find_lanes(iter, component, &rows)) {
             return fail_absent(iter, component, call);
         }
-        mi_lanes_write(type, rows.shift, rows.column, rows.row + (uint32_t)row, value, 1);
+        mi_lanes_write(type, rows.room, rows.column, rows.row + (uint32_t)row, value, 1);
         mi_iter_wrote(iter, component, rows.column);
     } else {
         uint8_t *column = mica_iter_write_id(iter, component);

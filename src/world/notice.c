@@ -151,7 +151,7 @@ static void find_values(const component_search *search) {
     const mi_store *store = &search->world->store;
     const mi_notice *notice = search->notice;
     for (uint32_t i = 0; i < notice->to->column_count; i++) {
-        find(search, notice->to->columns[i].component);
+        find(search, notice->to->columns[i].type->info.id);
     }
     const uint64_t *mask = store->pool_list.count == 0 ? NULL : mi_store_mask(store, notice->entity);
     for (uint32_t number = 0; (number = mi_store_next_pool(store, mask, number)) != MI_POOL_NONE; number++) {

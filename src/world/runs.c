@@ -75,7 +75,7 @@ static uint32_t match_source(const mi_walk *walk, uint32_t source, uint32_t plac
     const uint32_t row = mi_row_of(place);
     const uint32_t last = (table->row_count - 1) >> table->shift;
     const bool is_last = table->chunk_ids[last] == place >> MI_ROW_BITS;
-    const uint32_t room = (is_last ? mi_table_chunk_rows(table, last) : 1u << table->shift) - row;
+    const uint32_t room = (is_last ? mi_table_chunk_rows(table, last) : mi_table_full_room(table)) - row;
     const mica_entity *beside = (const mica_entity *)(const void *)mi_store_base(store, place) + row;
     return match_entities(entities, beside, room < limit ? room : limit);
 }

@@ -481,7 +481,7 @@ static batch_column batch_column_at(const spawn_batch *batch, uint32_t number) {
     const mi_column *column = &batch->table->columns[number];
     const void *values = NULL;
     for (uint32_t i = 0; i < world->changes.count && values == NULL; i++) {
-        values = world->changes.data[i].component == column->component ? world->changes.data[i].value : NULL;
+        values = world->changes.data[i].component == column->type->info.id ? world->changes.data[i].value : NULL;
     }
     return (batch_column){.type = column->type, .values = mi_store_follow(&world->store, values), .column = column};
 }
@@ -489,10 +489,10 @@ static batch_column batch_column_at(const spawn_batch *batch, uint32_t number) {
 // The rows of the batch from number `done` on that lie in one chunk: how many, and the chunk's base and first row.
 static uint32_t batch_run(const spawn_batch *batch, uint32_t done, uint8_t **base, uint32_t *row) {
     const uint32_t location = mi_store_location(batch->table, batch->first + done);
-    const uint32_t capacity = 1u << batch->table->shift;
+    const uint32_t full = mi_table_full_room(batch->table); // all rows of the batch are open
     *base = mi_store_base(&batch->world->store, location);
     *row = mi_row_of(location);
-    const uint32_t room = capacity - *row;
+    const uint32_t room = full - *row;
     return room < batch->count - done ? room : batch->count - done;
 }
 
@@ -526,7 +526,7 @@ static void batch_fill_lanes(const spawn_batch *batch, const batch_column *colum
         uint32_t row = 0;
         const uint32_t run = batch_run(batch, done, &base, &row);
         uint8_t *start = base + column->column->offset;
-        mi_lanes_write(column->type, batch->table->shift, start, row,
+        mi_lanes_write(column->type, batch->table->chunk_room, start, row,
                        column->values == NULL ? NULL : (const uint8_t *)column->values + done * size, run);
         mi_column_mark(start, batch->world->store.version);
         done += run;
@@ -859,7 +859,7 @@ static void settle_room(const spawn_batch *batch, const mica_component *componen
     for (int32_t i = 0; i < component_count; i++) {
         const mi_type *type = mi_schema_type(batch->world->schema, components[i]);
         if (mi_type_in_lanes(type)) {
-            mi_lanes_write(type, batch->table->shift, mi_table_any_column(batch->table, base, components[i]), row,
+            mi_lanes_write(type, batch->table->chunk_room, mi_table_any_column(batch->table, base, components[i]), row,
                            columns[i], count);
         }
     }
@@ -1011,7 +1011,7 @@ static void copy_lanes(const mi_store *store, mica_entity source, mica_entity cl
     const mi_row_place to_place = {mi_store_table_at(store, to), mi_store_base(store, to), mi_row_of(to)};
     for (uint32_t i = 0; i < to_place.table->column_count; i++) {
         if (mi_type_in_lanes(to_place.table->columns[i].type)) {
-            mi_store_move_lanes(&to_place, &from_place, to_place.table->columns[i].component, 1);
+            mi_store_move_lanes(&to_place, &from_place, to_place.table->columns[i].type->info.id, 1);
         }
     }
 }

@@ -68,8 +68,8 @@ static mica_result check_column(const mica_world *world, const mi_table *table, 
     mi_lanes_value aside;
     for (uint32_t row = 0; row < table->row_count; row++) {
         const uint32_t location = mi_store_location(table, row);
-        void *value = mi_store_look(&world->store, table, location, column->component, &aside);
-        const mica_entity found = find_placeholder(world, column->component, value);
+        void *value = mi_store_look(&world->store, table, location, column->type->info.id, &aside);
+        const mica_entity found = find_placeholder(world, column->type->info.id, value);
         if (!mica_entity_is_null(found)) {
             const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(&world->store, location);
             return fail_escaped(world, column->type, entities[mi_row_of(location)], found);
@@ -84,7 +84,7 @@ static mica_result check_columns(const mica_world *world) {
         const mi_table *table = world->store.ordered.data[i];
         for (uint32_t k = 0; result == MICA_OK && k < table->column_count; k++) {
             bool has_entities = false;
-            result = ask_type(world, table->columns[k].component, &has_entities);
+            result = ask_type(world, table->columns[k].type->info.id, &has_entities);
             if (has_entities) {
                 result = check_column(world, table, &table->columns[k]);
             }

@@ -133,20 +133,20 @@ static void lanes_stand_apart_and_aligned_at_every_capacity(void **state) {
                               register_type(*state, mica_type_of(Byte))};
     for (uint32_t t = 0; t < 3; t++) {
         const mi_type *type = types[t];
-        for (uint32_t shift = 0; shift <= MI_ROW_BITS; shift++) {
+        for (uint32_t room = 1; room <= MI_ROW_MAX; room += room < 100 ? 1 : 12) {
             size_t end = 0;
             for (uint32_t i = 0; i < type->lanes.count; i++) {
-                const size_t start = mi_lane_start(type, i, shift);
+                const size_t start = mi_lane_start(type, i, room);
                 assert_int_equal(start % MI_COLUMN_ALIGN, 0);
                 assert_true(start >= end);
-                end = start + ((size_t)type->lanes.data[i].size << shift);
+                end = start + (size_t)type->lanes.data[i].size * room;
             }
-            assert_int_equal(mi_lanes_byte_size(type, shift), end);
+            assert_int_equal(mi_lanes_byte_size(type, room), end);
         }
     }
     // Full lanes of floats are whole pages long, and stand a line further apart.
-    assert_int_equal(mi_lane_start(types[1], 1, 12) % 4096, MI_COLUMN_ALIGN);
-    assert_int_equal(mi_lane_start(types[1], 2, 12) % 4096, 2 * MI_COLUMN_ALIGN);
+    assert_int_equal(mi_lane_start(types[1], 1, MI_ROW_MAX) % 4096, MI_COLUMN_ALIGN);
+    assert_int_equal(mi_lane_start(types[1], 2, MI_ROW_MAX) % 4096, 2 * MI_COLUMN_ALIGN);
 }
 
 static void a_table_finds_lanes_by_their_column_alone(void **state) {
@@ -164,19 +164,19 @@ static void a_table_finds_lanes_by_their_column_alone(void **state) {
     assert_false(table->is_plain);
     assert_false(table->moves_bytes);
     assert_int_equal(table->column_count, 3);
-    for (uint32_t shift = 0; shift <= table->full_shift; shift++) {
-        mi_table_set_shift(table, shift);
-        size_t end = sizeof(mica_entity) << shift;
+    for (uint32_t rows = 0; rows < mi_table_full_room(table); rows = table->chunk_room) {
+        mi_table_set_chunk_room(table, mi_table_room_step(table, rows + 1));
+        size_t end = sizeof(mica_entity) * table->chunk_room;
         for (uint32_t i = 0; i < 3; i++) {
             const mi_column *column = &table->columns[i];
             assert_ptr_equal(mi_table_find_column(table, components[i]), column);
             assert_true(column->offset >= end + sizeof(mi_column_head));
-            end = column->offset + mi_column_byte_size(column, shift);
+            end = column->offset + mi_column_byte_size(column, table->chunk_room);
             assert_int_equal(table->offset_of[components[i]] == MI_OFFSET_TAG, i > 0);
             assert_true(mi_table_has_data(table, components[i]));
         }
         assert_true(table->chunk_size >= end);
-        assert_int_equal(table->chunk_size, mi_table_chunk_size(table, shift));
+        assert_int_equal(table->chunk_size, mi_table_chunk_size(table, table->chunk_room));
     }
     assert_ptr_equal(mi_table_lanes(table, components[1]), &table->columns[1]);
     assert_ptr_equal(mi_table_lanes(table, components[2]), &table->columns[2]);
@@ -189,9 +189,9 @@ static void a_table_finds_lanes_by_their_column_alone(void **state) {
 static void bytes_of_lanes_are_found_again_in_another_layout(void **state) {
     const mi_type *type = register_odd(*state);
     for (uint32_t i = 0; i < type->lanes.count; i++) {
-        const size_t in_row = (size_t)type->lanes.data[i].size * 5; // row 5 of 8
-        assert_int_equal(mi_lanes_moved_offset(type, 6, 3, mi_lane_start(type, i, 3) + in_row),
-                         mi_lane_start(type, i, 6) + in_row);
+        const size_t in_row = (size_t)type->lanes.data[i].size * 5; // row 5 of 12
+        assert_int_equal(mi_lanes_moved_offset(type, 64, 12, mi_lane_start(type, i, 12) + in_row),
+                         mi_lane_start(type, i, 64) + in_row);
     }
 }
 
@@ -214,29 +214,29 @@ static Odd odd_value(int32_t number) {
 }
 
 static void values_come_out_as_they_went_in(void **state) {
-    enum { SHIFT = 4, COUNT = 1 << SHIFT };
+    enum { COUNT = 12 };
     const mi_type *type = register_odd(*state);
     _Alignas(64) uint8_t column[8192];
-    assert_true(mi_lanes_byte_size(type, SHIFT) <= sizeof column);
+    assert_true(mi_lanes_byte_size(type, COUNT) <= sizeof column);
     memset(column, 0xaa, sizeof column);
     Odd values[COUNT];
     for (int32_t i = 0; i < COUNT; i++) {
         values[i] = odd_value(i);
     }
-    mi_lanes_write(type, SHIFT, column, 0, values, COUNT - 1);
-    mi_lanes_write(type, SHIFT, column, COUNT - 1, &values[COUNT - 1], 1);
+    mi_lanes_write(type, COUNT, column, 0, values, COUNT - 1);
+    mi_lanes_write(type, COUNT, column, COUNT - 1, &values[COUNT - 1], 1);
     Odd read[COUNT];
     memset(read, 0x55, sizeof read); // no byte between the fields stays
-    mi_lanes_read(type, SHIFT, column, 0, read, COUNT);
+    mi_lanes_read(type, COUNT, column, 0, read, COUNT);
     assert_memory_equal(read, values, sizeof read);
-    mi_lanes_write(type, SHIFT, column, 3, NULL, 2);
+    mi_lanes_write(type, COUNT, column, 3, NULL, 2);
     Odd zeros[2];
     memset(zeros, 0, sizeof zeros);
-    mi_lanes_read(type, SHIFT, column, 3, read, 2);
+    mi_lanes_read(type, COUNT, column, 3, read, 2);
     assert_memory_equal(read, zeros, sizeof zeros);
-    mi_lanes_read(type, SHIFT, column, 5, read, 1);
+    mi_lanes_read(type, COUNT, column, 5, read, 1);
     assert_memory_equal(read, &values[5], sizeof *read);
-    mi_lanes_read(type, SHIFT, column, 2, read, 1);
+    mi_lanes_read(type, COUNT, column, 2, read, 1);
     assert_memory_equal(read, &values[2], sizeof *read);
 }
 
@@ -244,19 +244,19 @@ static void rows_are_copied_between_capacities(void **state) {
     const mi_type *type = register_odd(*state);
     _Alignas(64) uint8_t small[8192];
     _Alignas(64) uint8_t large[16384];
-    assert_true(mi_lanes_byte_size(type, 6) <= sizeof large);
+    assert_true(mi_lanes_byte_size(type, 64) <= sizeof large);
     Odd values[8];
     for (int32_t i = 0; i < 8; i++) {
         values[i] = odd_value(100 + i);
     }
-    mi_lanes_write(type, 3, small, 0, values, 8);
+    mi_lanes_write(type, 12, small, 0, values, 8);
     memset(large, 0xaa, sizeof large);
-    mi_lanes_copy_rows(type, (mi_lanes_rows){large, 6, 20}, (mi_lanes_rows){small, 3, 2}, 5);
+    mi_lanes_copy_rows(type, (mi_lanes_rows){large, 64, 20}, (mi_lanes_rows){small, 12, 2}, 5);
     Odd read[5];
-    mi_lanes_read(type, 6, large, 20, read, 5);
+    mi_lanes_read(type, 64, large, 20, read, 5);
     assert_memory_equal(read, &values[2], sizeof read);
-    assert_int_equal(large[mi_lane_start(type, 0, 6) + 19], 0xaa); // the rows beside are left alone
-    assert_int_equal(large[mi_lane_start(type, 0, 6) + 25], 0xaa);
+    assert_int_equal(large[mi_lane_start(type, 0, 64) + 19], 0xaa); // the rows beside are left alone
+    assert_int_equal(large[mi_lane_start(type, 0, 64) + 25], 0xaa);
 }
 
 int main(void) {

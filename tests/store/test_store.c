@@ -52,7 +52,7 @@ static mica_entity add_row(fixture *f, mi_table *table, int32_t number) {
     assert_true(mi_store_open_rows(&f->store, table, 1));
     const uint32_t place = mi_store_location(table, table->row_count);
     for (uint32_t i = 0; i < table->column_count; i++) {
-        memcpy(mi_store_value(&f->store, table, place, table->columns[i].component, 4), &number, 4);
+        memcpy(mi_store_value(&f->store, table, place, table->columns[i].type->info.id, 4), &number, 4);
     }
     const mica_entity entity = mi_slots_take(&f->store.slots, place);
     mi_store_publish_at(&f->store, table, entity, place);
@@ -72,24 +72,25 @@ static int32_t number_of(fixture *f, mica_entity entity) {
     assert_true(mi_slots_resolve(&f->store.slots, entity, &location));
     const mi_table *table = mi_store_table_at(&f->store, location);
     int32_t number = 0;
-    memcpy(&number, mi_store_value(&f->store, table, location, table->columns[0].component, 4), 4);
+    memcpy(&number, mi_store_value(&f->store, table, location, table->columns[0].type->info.id, 4), 4);
     return number;
 }
 
-static void the_first_chunk_doubles_until_it_is_full(void **state) {
+static void the_first_chunk_grows_in_steps_until_it_is_full(void **state) {
     (void)state;
     fixture f;
     begin(&f);
     mi_table *table = table_of(&f, 0, 1);
     static mica_entity entities[10000];
-    uint32_t capacity = 1u << MI_FIRST_SHIFT;
+    uint32_t room = 0;
     for (int32_t i = 0; i < 10000; i++) {
         entities[i] = add_row(&f, table, i);
-        while (capacity < table->row_count && capacity < 1u << table->full_shift) {
-            capacity *= 2;
+        if (room < table->row_count && room < mi_table_full_room(table)) {
+            room = mi_table_room_step(table, room + 1);
         }
-        assert_int_equal(1u << table->shift, capacity);
-        assert_int_equal(table->chunk_count, (table->row_count + capacity - 1) / capacity);
+        assert_int_equal(table->chunk_room, room);
+        assert_int_equal(table->chunk_count, (table->row_count + room - 1) / room);
+        assert_int_equal(table->room, table->chunk_count * room);
     }
     for (int32_t i = 0; i < 10000; i++) {
         assert_int_equal(number_of(&f, entities[i]), i);
@@ -105,7 +106,7 @@ static void one_spare_chunk_stays_when_rows_go(void **state) {
     for (int32_t i = 0; i < 20000; i++) {
         add_row(&f, table, i);
     }
-    const uint32_t capacity = 1u << table->shift;
+    const uint32_t capacity = mi_table_full_room(table);
     while (table->row_count > 0) {
         remove_last(&f, table);
         const uint32_t filled = (table->row_count + capacity - 1) / capacity;
@@ -285,6 +286,9 @@ static void validation_finds_what_is_broken(void **state) {
     table->room++;
     assert_fault(&f, "other room than they have");
     table->room--;
+    table->chunk_room = mi_table_full_room(table) + 1;
+    assert_fault(&f, "other room than its rows are numbered by");
+    table->chunk_room = MI_FIRST_ROOM;
     table->tail_first = 0;
     table->tail_location = 0;
     assert_fault(&f, "where rows come and go");
@@ -329,7 +333,7 @@ static void validation_finds_what_is_broken(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_chunk_doubles_until_it_is_full),
+        cmocka_unit_test(the_first_chunk_grows_in_steps_until_it_is_full),
         cmocka_unit_test(one_spare_chunk_stays_when_rows_go),
         cmocka_unit_test(rows_that_are_opened_and_left_count_for_nothing),
         cmocka_unit_test(tables_stand_in_the_order_of_names),

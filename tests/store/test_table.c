@@ -41,19 +41,19 @@ static mi_table *make(fixture *f, const mica_component *components, uint32_t cou
 }
 
 // No two columns, and no column and another's head, lie over each other; each stands at its alignment.
-static void assert_layout(mi_table *table, uint32_t shift) {
-    mi_table_set_shift(table, shift);
-    size_t end = sizeof(mica_entity) << shift;
+static void assert_layout(mi_table *table, uint32_t chunk_room) {
+    mi_table_set_chunk_room(table, chunk_room);
+    size_t end = sizeof(mica_entity) * chunk_room;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mi_column *column = &table->columns[i];
         assert_true(column->offset >= end + sizeof(mi_column_head));
         assert_int_equal(column->offset % MI_COLUMN_ALIGN, 0);
         assert_int_equal(column->offset % column->type->info.align, 0);
-        assert_int_equal(table->offset_of[column->component], column->offset / MI_COLUMN_ALIGN);
-        end = column->offset + ((size_t)column->size << shift);
+        assert_int_equal(table->offset_of[column->type->info.id], column->offset / MI_COLUMN_ALIGN);
+        end = column->offset + (size_t)column->size * chunk_room;
     }
     assert_true(table->chunk_size >= end);
-    assert_int_equal(table->chunk_size, mi_table_chunk_size(table, shift));
+    assert_int_equal(table->chunk_size, mi_table_chunk_size(table, chunk_room));
 }
 
 static void columns_stand_apart_and_aligned_at_every_capacity(void **state) {
@@ -70,8 +70,8 @@ static void columns_stand_apart_and_aligned_at_every_capacity(void **state) {
     assert_true(mi_table_has(table, components[2]));
     assert_false(mi_table_has(table, 0));
     assert_false(mi_table_has(table, (mica_component)(components[4] + 1)));
-    for (uint32_t shift = 0; shift <= table->full_shift; shift++) {
-        assert_layout(table, shift);
+    for (uint32_t rows = 1; rows <= mi_table_full_room(table); rows++) {
+        assert_layout(table, rows);
     }
     mi_table_destroy(&f.heap, table);
     end(&f);
@@ -85,15 +85,57 @@ static void a_full_chunk_holds_as_many_rows_as_fit(void **state) {
     const mica_component large = add_type(&f, "Large", MICA_SIZE_MAX, 1);
     const mica_component middle = add_type(&f, "Middle", 1000, 8);
     mi_table *table = make(&f, &small, 1);
-    assert_int_equal(1u << table->full_shift, MI_ROW_MAX);
-    assert_int_equal(table->shift, MI_FIRST_SHIFT);
+    assert_int_equal(mi_table_full_room(table), MI_ROW_MAX);
+    assert_int_equal(table->row_mask, MI_ROW_MAX - 1);
+    assert_int_equal(table->chunk_room, MI_FIRST_ROOM);
     mi_table_destroy(&f.heap, table);
     table = make(&f, &large, 1);
-    assert_int_equal(table->full_shift, 0);
-    assert_int_equal(table->shift, 0);
+    assert_int_equal(mi_table_full_room(table), 1);
+    assert_int_equal(table->chunk_room, 1);
+    assert_int_equal(mi_table_room_step(table, 9), 1);
     mi_table_destroy(&f.heap, table);
     table = make(&f, &middle, 1);
-    assert_int_equal(table->full_shift, 7); // 128 rows of 1008 bytes, 64 to 128 KiB
+    assert_int_equal(mi_table_full_room(table), 128); // rows of 1008 bytes, 64 to 128 KiB
+    mi_table_destroy(&f.heap, table);
+    end(&f);
+}
+
+static void a_first_chunk_grows_in_fine_steps_while_it_is_small(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    const mica_component middle = add_type(&f, "Middle", 500, 4);
+    mi_table *table = make(&f, &middle, 1);
+    static const uint32_t steps[] = {8, 12, 16, 24, 32, 48, 64, 128, 256};
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        for (; rows <= steps[i]; rows++) {
+            assert_int_equal(mi_table_room_step(table, rows), steps[i]);
+        }
+    }
+    assert_int_equal(mi_table_full_room(table), 256);
+    assert_int_equal(mi_table_room_step(table, UINT64_MAX), 256);
+    mi_table_destroy(&f.heap, table);
+    end(&f);
+}
+
+// The second step of values of four bytes: with the next column's head they fill the line that eight of them took.
+static void twelve_rows_of_four_bytes_take_the_lines_of_eight(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    mica_component components[10];
+    for (uint32_t i = 0; i < 10; i++) {
+        const char name[] = {(char)('A' + i), '\0'};
+        components[i] = add_type(&f, name, 4, 4);
+    }
+    mi_table *table = make(&f, components, 10);
+    assert_int_equal(mi_table_room_step(table, MI_FIRST_ROOM + 1), 12);
+    assert_int_equal(mi_table_chunk_size(table, 12), mi_table_chunk_size(table, MI_FIRST_ROOM));
+    mi_table_set_chunk_room(table, 12);
+    for (uint32_t i = 1; i < 10; i++) {
+        assert_int_equal(table->columns[i].offset - table->columns[i - 1].offset, MI_COLUMN_ALIGN);
+    }
     mi_table_destroy(&f.heap, table);
     end(&f);
 }
@@ -105,17 +147,17 @@ static void bytes_are_found_again_in_another_layout(void **state) {
     const mica_component components[] = {add_type(&f, "A", 12, 4), add_type(&f, "B", 256, 256),
                                          add_type(&f, "C", 8, 8)};
     mi_table *table = make(&f, components, 3);
-    mi_table_set_shift(table, 3);
+    mi_table_set_chunk_room(table, 12);
     size_t places[3];
     for (uint32_t i = 0; i < 3; i++) {
         places[i] = table->columns[i].offset + (size_t)table->columns[i].size * 5 + 3; // within row 5
     }
-    mi_table_set_shift(table, 6);
+    mi_table_set_chunk_room(table, 64);
     for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(mi_table_moved_offset(table, 3, places[i]),
+        assert_int_equal(mi_table_moved_offset(table, 12, places[i]),
                          table->columns[i].offset + table->columns[i].size * 5 + 3);
     }
-    assert_int_equal(mi_table_moved_offset(table, 3, sizeof(mica_entity) * 7), sizeof(mica_entity) * 7);
+    assert_int_equal(mi_table_moved_offset(table, 12, sizeof(mica_entity) * 7), sizeof(mica_entity) * 7);
     mi_table_destroy(&f.heap, table);
     end(&f);
 }
@@ -245,6 +287,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_stand_apart_and_aligned_at_every_capacity),
         cmocka_unit_test(a_full_chunk_holds_as_many_rows_as_fit),
+        cmocka_unit_test(a_first_chunk_grows_in_fine_steps_while_it_is_small),
+        cmocka_unit_test(twelve_rows_of_four_bytes_take_the_lines_of_eight),
         cmocka_unit_test(bytes_are_found_again_in_another_layout),
         cmocka_unit_test(hooks_are_summed_up),
         cmocka_unit_test(a_row_that_no_offset_reaches_is_a_limit),

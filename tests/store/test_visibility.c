@@ -60,7 +60,7 @@ static void end(fixture *f) {
 
 static void fill_row(fixture *f, const mi_table *table, uint32_t place) {
     for (uint32_t i = 0; i < table->column_count; i++) {
-        memset(mi_store_value(&f->store, table, place, table->columns[i].component, 4), 0, 4);
+        memset(mi_store_value(&f->store, table, place, table->columns[i].type->info.id, 4), 0, 4);
     }
 }
 
@@ -205,9 +205,9 @@ static void counts_stay_when_chunks_grow_move_and_go(void **state) {
     begin(&f);
     const mica_entity first = add_row(&f, f.table);
     assert_true(mi_store_set_disabled(&f.store, first, true));
-    const uint32_t shift = f.table->shift;
+    const uint32_t room = f.table->room;
     mica_entity entity = first;
-    while (f.table->shift == shift) {
+    while (f.table->room == room) {
         entity = add_row(&f, f.table);
     }
     assert_int_equal(hidden_beside(&f, entity), 1);
@@ -429,7 +429,7 @@ static void validation_finds_what_does_not_fit(void **state) {
     mi_store_forget_toggle(&f.store, entity, TYPE_FIXED);
     f.store.toggle_count = 1;
     assert_string_equal(mi_store_validate_visibility(&f.store),
-                        "visibility: disabled components are another number than the store says");
+                        "visibility: marks are another number than the store says");
     f.store.toggle_count = 0;
     f.store.extras = MI_EXTRA_MARKS;
     assert_string_equal(mi_store_validate_visibility(&f.store),

@@ -171,7 +171,7 @@ static void room_lets_entities_come_without_an_allocation(void **state) {
 static uint32_t kept_rows(mica_world *world, mica_type *type) {
     const mica_component component = mica_world_component(world, type);
     mi_table *table = mi_store_table_with(&world->store, mi_store_root(&world->store), component);
-    return table->chunk_count << table->shift;
+    return table->room;
 }
 
 static void room_in_tables_outlives_trimming_until_it_is_given_up(void **state) {

@@ -28,7 +28,7 @@ static mica_entity fill_up(mica_world *world, mica_component component) {
         uint32_t location = 0;
         assert_true(mi_slots_resolve(&world->store.slots, entity, &location));
         const mi_table *table = mi_store_table_at(&world->store, location);
-        if (table->row_count == table->chunk_count << table->shift) {
+        if (table->row_count == table->room) {
             return entity;
         }
     }
