@@ -429,7 +429,7 @@ static void validation_finds_what_does_not_fit(void **state) {
     mi_store_forget_toggle(&f.store, entity, TYPE_FIXED);
     f.store.toggle_count = 1;
     assert_string_equal(mi_store_validate_visibility(&f.store),
-                        "visibility: marks are another number than the store says");
+                        "visibility: disabled components are another number than the store says");
     f.store.toggle_count = 0;
     f.store.extras = MI_EXTRA_MARKS;
     assert_string_equal(mi_store_validate_visibility(&f.store),

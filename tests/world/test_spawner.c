@@ -360,7 +360,9 @@ static void without_memory_it_makes_nothing(void **state) {
     for (int32_t i = 0; i < 5000; i++) {
         test_allocator_fail_from(&f.allocator, 1);
         mica_entity entity = spawn_both(&spawner, i);
-        if (test_allocator_fail_stop(&f.allocator)) {
+        const bool failed = test_allocator_fail_stop(&f.allocator);
+        // Where every change moves chunks, it may be moving one that lacks memory, and the entity is there.
+        if (failed && !(MI_MOVES_ALWAYS && !mica_entity_is_null(entity))) {
             assert_true(mica_entity_is_null(entity));
             assert_int_equal(mica_last_result(), MICA_OUT_OF_MEMORY);
             entity = spawn_both(&spawner, i);
