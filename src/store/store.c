@@ -174,9 +174,9 @@ static mi_edge edge_between(const mi_table *from, mi_table *to, const mi_type *t
     const mi_table *with = removes ? from : to;
     const mi_table *without = removes ? to : from;
     mi_edge edge = {.key = mi_edge_key(type->info.id, removes), .gap = MI_GAP_NONE, .to = to};
-    if (with->is_plain && without->is_plain &&
-        with->component_count == without->component_count + 1 && mi_table_has(with, type->info.id) &&
-        type->info.hooks.attach == NULL && !type->brings_pool && !type->info.toggle) {
+    if (with->is_plain && without->is_plain && with->component_count == without->component_count + 1 &&
+        mi_table_has(with, type->info.id) && type->info.hooks.attach == NULL && !type->brings_pool &&
+        !type->info.toggle) {
         edge.gap = type->info.size == 0 ? MI_GAP_TAG : 0;
         while (edge.gap < with->column_count && with->columns[edge.gap].type->info.id != type->info.id) {
             edge.gap++;
