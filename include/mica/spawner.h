@@ -64,24 +64,6 @@ static inline mica_entity mica_spawner_spawn(mica_spawner *spawner, const mica_v
         }                           \
     } while (0)
 
-// Copies a value. Small ones of constant size go in words of 4 bytes: the caller has just written them so, and a load
-// wider than the stores before it would wait for them.
-static inline void mica_value_place(uint8_t *to, const void *from, uint32_t byte_size) {
-#if defined(__GNUC__)
-    if (__builtin_constant_p(byte_size) && byte_size % 4 == 0 && byte_size <= 32) {
-        const uint8_t *bytes = (const uint8_t *)from;
-#define MICA_WORD_(I)                             \
-    if (4 * (I) < byte_size) {                    \
-        memcpy(to + 4 * (I), bytes + 4 * (I), 4); \
-    }
-        MICA_EACH_VALUE_(8, MICA_WORD_);
-#undef MICA_WORD_
-        return;
-    }
-#endif
-    memcpy(to, from, byte_size);
-}
-
 // The count and the sizes of values in one word, a byte each; 0: one has no place in it.
 static inline uint64_t mica_spawn_shape(const mica_value *values, int32_t count) {
     uint64_t shape = 0;
@@ -122,12 +104,12 @@ static inline const mica_value *mica_spawn_copy(struct mica_spawn_copies *copies
                                                 int32_t count) {
 #if defined(__GNUC__)
     if (__builtin_constant_p(count) && count <= MICA_SPAWN_VALUE_MAX && values != NULL) {
-#define MICA_COPY_(I)                                                                   \
-    copies->values[I] = values[I];                                                      \
-    if (__builtin_constant_p(values[I].byte_size) && values[I].byte_size != 0 &&        \
-        values[I].byte_size <= MICA_SPAWN_COPY_MAX && values[I].value != NULL) {        \
-        mica_value_place(copies->bytes[I].bytes, values[I].value, values[I].byte_size); \
-        copies->values[I].value = copies->bytes[I].bytes;                               \
+#define MICA_COPY_(I)                                                            \
+    copies->values[I] = values[I];                                               \
+    if (__builtin_constant_p(values[I].byte_size) && values[I].byte_size != 0 && \
+        values[I].byte_size <= MICA_SPAWN_COPY_MAX && values[I].value != NULL) { \
+        memcpy(copies->bytes[I].bytes, values[I].value, values[I].byte_size);    \
+        copies->values[I].value = copies->bytes[I].bytes;                        \
     }
         MICA_EACH_VALUE_(count, MICA_COPY_);
 #undef MICA_COPY_
@@ -172,11 +154,11 @@ static inline mica_entity mica_plan_spawn(struct mica_head *head, const struct m
 #define MICA_OFFSET_(I) offsets[I] = (size_t)offset_of[(mica_component)plan->words[I]] * MICA_HEAD_COLUMN_ALIGN
     MICA_EACH_VALUE_(count, MICA_OFFSET_);
 #undef MICA_OFFSET_
-#define MICA_PLACE_(I)                                                                                      \
-    if (values[I].byte_size != 0) {                                                                         \
-        uint8_t *column = base + offsets[I];                                                                \
-        mica_value_place(column + (size_t)row * values[I].byte_size, values[I].value, values[I].byte_size); \
-        mica_column_stamp(column, version);                                                                 \
+#define MICA_PLACE_(I)                                                                            \
+    if (values[I].byte_size != 0) {                                                               \
+        uint8_t *column = base + offsets[I];                                                      \
+        memcpy(column + (size_t)row * values[I].byte_size, values[I].value, values[I].byte_size); \
+        mica_column_stamp(column, version);                                                       \
     }
     MICA_EACH_VALUE_(count, MICA_PLACE_);
 #undef MICA_PLACE_
