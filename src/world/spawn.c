@@ -200,7 +200,12 @@ static uint64_t value_word(mica_world *world, const mica_value *value) {
     return type == NULL ? 0 : world->store.key | (type->in_pool ? MICA_HEAD_POOL_BIT : 0) | component;
 }
 
-static struct mica_spawn_plan *plan_at(mica_world *world, uint32_t hash) {
+// Where the plan of these words is, or would be.
+static struct mica_spawn_plan *plan_of(mica_world *world, const uint64_t *words, int32_t count) {
+    uint32_t hash = 0;
+    for (int32_t i = 0; i < count; i++) {
+        hash = mica_spawn_hash(hash, words[i]);
+    }
     return &world->front.spawn_plans[hash >> (32 - MICA_SPAWN_PLAN_SHIFT)];
 }
 
@@ -239,11 +244,7 @@ static bool make_plan(mica_world *world, mi_table *table, const mica_value *valu
 static void remember_plan(mica_world *world, mi_table *table, const mica_value *values, int32_t count) {
     struct mica_spawn_plan plan;
     if (make_plan(world, table, values, count, &plan)) {
-        uint32_t hash = 0;
-        for (int32_t i = 0; i < count; i++) {
-            hash = mica_spawn_hash(hash, plan.words[i]);
-        }
-        *plan_at(world, hash) = plan;
+        *plan_of(world, plan.words, count) = plan;
     }
 }
 
@@ -329,12 +330,10 @@ static bool values_fit(const struct mica_spawn_plan *plan, const mica_value *val
 // Spawns by a plan that is remembered, if there is one and nothing at all is out of the ordinary; null otherwise.
 static mica_entity spawn_by_plan(mica_world *world, const mica_value *values, int32_t count) {
     uint64_t words[MICA_SPAWN_VALUE_MAX] = {0};
-    uint32_t hash = 0;
     for (int32_t i = 0; i < count; i++) {
         words[i] = value_word(world, &values[i]);
-        hash = mica_spawn_hash(hash, words[i]);
     }
-    const struct mica_spawn_plan *plan = plan_at(world, hash);
+    const struct mica_spawn_plan *plan = plan_of(world, words, count);
     if (plan->count != (uint32_t)count || plan->tables_dropped != world->store.tables_dropped ||
         memcmp(plan->words, words, sizeof(words)) != 0 || !values_fit(plan, values)) {
         return MICA_NULL;
