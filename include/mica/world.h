@@ -181,8 +181,8 @@ struct mica_head_chunk {
 };
 // In front of each column of a chunk.
 struct mica_head_column {
-    uint64_t version;
-    uint64_t hidden_count;
+    uint64_t stamp;
+    uint64_t rest;
 };
 struct mica_head_pool {
     const uint64_t *const *sparse;
@@ -218,8 +218,8 @@ static inline struct mica_head *mica_head_of_mutable(mica_world *world) {
 }
 static inline void mica_column_stamp(void *column, uint64_t version) {
     struct mica_head_column *head = (struct mica_head_column *)column - 1;
-    if (head->version != version) { // stores are what costs
-        head->version = version;
+    if (head->stamp != version) { // stores are what costs
+        head->stamp = version;
     }
 }
 static inline const struct mica_head *mica_head_of(const mica_world *world) {

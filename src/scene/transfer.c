@@ -33,7 +33,7 @@ static void move_rows(mi_store *store, mi_table *from, mi_table *to, uint32_t lo
         }
         mi_value_move(column->type, &store->values, target + to_row * column->size, source + from_row * column->size,
                       count);
-        mi_column_mark_since(target, mi_column_head_of(source)->version);
+        mi_column_take_over(target, source);
     }
     mica_entity *left = (mica_entity *)(void *)from_base + from_row;
     mica_entity *moved = (mica_entity *)(void *)to_base + to_row;

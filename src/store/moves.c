@@ -47,7 +47,7 @@ MI_INLINE void move_value(const mi_column *to_column, row_spot to, const mi_colu
     uint8_t *start = from.base + column->offset;
     const size_t size = column->size;
     mi_value_copy_bytes(to_start + to.row * size, start + from.row * size, column->size);
-    mi_column_mark_since(to_start, mi_column_head_of(start)->version);
+    mi_column_take_over(to_start, start);
 }
 
 // The same, and fills the hole that the value leaves with the one of the last row.
@@ -81,12 +81,8 @@ MI_INLINE void move_and_fill(const mi_column *to_column, row_spot to, const mi_c
         memcpy(to_value, value, size);
         memcpy(value, last_value, size);
     }
-    const uint64_t version = mi_column_head_of(start)->version;
-    const uint64_t last_version = mi_column_head_of(last_start)->version;
-    mi_column_mark_since(to_start, version);
-    if (version < last_version) {
-        mi_column_head_of(start)->version = last_version;
-    }
+    mi_column_take_over(to_start, start);
+    mi_column_take_over(start, last_start);
 }
 
 // Lets the last row's entity stand in the hole.

@@ -1,6 +1,6 @@
 // A pool: membership, dense handles and values.
 //
-// Invariants: entities, pages and versions have room for `count` positions at least; entities from `count` on are not
+// Invariants: entities, pages and stamps have room for `count` positions at least; entities from `count` on are not
 // looked at. The slot of a live element's entity holds its position with its generation; all other slots of `sparse`
 // are MI_SPARSE_NONE, and sparse_live counts those that are not, a page each. Only stable pools have `live` and
 // tombstones: `live` has a bit a position, clear for tombstones and from `count` on; tombstones are a list that starts
@@ -74,7 +74,7 @@ static size_t values_bytes(const mi_pool *pool, uint32_t capacity) {
 
 static size_t page_list_bytes(uint32_t page_capacity) {
     size_t byte_size = 0;
-    return mi_size_product(page_capacity, sizeof(uint64_t) + sizeof(uint8_t *), &byte_size) ? byte_size : 0;
+    return mi_size_product(page_capacity, 2 * sizeof(uint64_t) + sizeof(uint8_t *), &byte_size) ? byte_size : 0;
 }
 
 static size_t sparse_list_bytes(uint32_t sparse_count) {
@@ -133,27 +133,31 @@ static bool resize_positions(mi_pool *pool, mi_heap *heap, uint32_t capacity) {
     return true;
 }
 
-// Brings the lists of pages and their stamps into memory for `page_capacity` pages. The first element that comes to a
-// page stamps it.
+// Brings the lists of pages, their stamps and the images they name into memory for `page_capacity` pages. The first
+// element that comes to a page stamps it.
 static bool resize_page_lists(mi_pool *pool, mi_heap *heap, uint32_t page_capacity) {
-    uint64_t *versions = NULL;
+    uint64_t *stamps = NULL;
+    uint64_t *images = NULL;
     uint8_t **pages = NULL;
     if (page_capacity > 0) {
-        versions = take(heap, page_list_bytes(page_capacity), sizeof(uint64_t));
-        if (versions == NULL) {
+        stamps = take(heap, page_list_bytes(page_capacity), sizeof(uint64_t));
+        if (stamps == NULL) {
             return false;
         }
-        memset(versions, 0, page_list_bytes(page_capacity));
-        pages = (uint8_t **)(void *)(versions + page_capacity);
+        memset(stamps, 0, page_list_bytes(page_capacity));
+        images = stamps + page_capacity;
+        pages = (uint8_t **)(void *)(images + page_capacity);
     }
     const uint32_t used = pages_for(pool, pool->value_capacity);
     MI_ASSERT(used <= page_capacity);
     if (used > 0 && page_capacity > 0) { // the second follows from the first, which analysers do not see
-        memcpy(versions, pool->versions, used * sizeof(uint64_t));
+        memcpy(stamps, pool->stamps, used * sizeof(uint64_t));
+        memcpy(images, pool->images, used * sizeof(uint64_t));
         memcpy(pages, pool->pages, used * sizeof(uint8_t *));
     }
-    give(heap, pool->versions, page_list_bytes(pool->page_capacity), sizeof(uint64_t));
-    pool->versions = versions;
+    give(heap, pool->stamps, page_list_bytes(pool->page_capacity), sizeof(uint64_t));
+    pool->stamps = stamps;
+    pool->images = images;
     pool->pages = pages;
     pool->page_capacity = page_capacity;
     return true;
@@ -367,7 +371,7 @@ void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t c
     pool->structure++;
     if (pool->size != 0) {
         for (uint32_t page = first >> pool->page_shift; page < pages_for(pool, pool->count); page++) {
-            pool->versions[page] = version;
+            pool->stamps[page] = version;
         }
     }
 }
@@ -382,11 +386,11 @@ void mi_pool_swap(mi_pool *pool, const mica_allocator *values, uint32_t a, uint3
     mi_pool_stand_at(pool, entity, b);
     pool->structure++;
     if (pool->size != 0) {
-        const uint64_t version = pool->versions[a >> pool->page_shift];
+        const uint64_t stamp = pool->stamps[a >> pool->page_shift];
         mi_value_move_one(pool->type, values, spare, mi_pool_value(pool, a));
         mi_pool_move_value(pool, values, a, b);
         mi_value_move_one(pool->type, values, mi_pool_value(pool, b), spare);
-        mi_pool_mark_since(pool, b, version);
+        mi_stamp_take_over(&pool->stamps[b >> pool->page_shift], stamp);
     }
 }
 
@@ -446,10 +450,10 @@ void mi_pool_compact(mi_pool *pool, const mica_allocator *values) {
 static void level_versions(mi_pool *pool, uint32_t first_page, uint32_t last_page) {
     uint64_t latest = 0;
     for (uint32_t page = first_page; page <= last_page; page++) {
-        latest = pool->versions[page] > latest ? pool->versions[page] : latest;
+        mi_stamp_take_over(&latest, pool->stamps[page]);
     }
     for (uint32_t page = first_page; page <= last_page; page++) {
-        pool->versions[page] = latest;
+        pool->stamps[page] = latest;
     }
 }
 

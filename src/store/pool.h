@@ -7,7 +7,7 @@
 //             reserved generation whose index is the position of the tombstone made before it.
 //   pages     values by position, 1 << page_shift a page. Those of a packed pool are parts of one piece that moves when
 //             it grows; those of a paged pool are pieces of their own that never move. A tag has none.
-//   versions  of the last write, a page each. A page that takes over a value takes over the stamp of the page that the
+//   stamps    of the last write, a page each. A page that takes over a value takes over the stamp of the page that the
 //             value comes from, if that is later.
 //
 // An element is put in steps, so that a failure leaves nothing behind: the pool is opened for it (memory made sure of),
@@ -19,6 +19,7 @@
 #include "base/bitset.h"
 #include "store/page.h"
 #include "store/slots.h"
+#include "store/stamp.h"
 #include "store/value.h"
 
 #define MI_SPARSE_SHIFT 12u
@@ -51,12 +52,13 @@ typedef struct mi_pool {
     uint32_t mask_word;     // in this word,
     uint64_t mask_bit;      // this one
     uint64_t structure;     // grows when an element comes, goes or moves: what is cached about positions is void
-    uint64_t *versions;     // by page
+    uint64_t *stamps;       // by page: see stamp.h
+    uint64_t *images;       // by page: what it names, the number of an image that it equals
     uint64_t *live;         // stable pools: a bit a position
     uint32_t *sparse_live;  // elements by page of `sparse`
     uint64_t *sparse_spare; // an empty page that the next one is made of, NULL: none
     mi_region *region;      // where pages of `sparse` come from, NULL: the heap
-    uint32_t page_capacity; // of `pages` and `versions`
+    uint32_t page_capacity; // of `pages`, `stamps` and `images`
     const mi_type *type;
     struct mi_group *owner;             // the group that keeps its members in front, NULL: none
     MI_ARRAY(struct mi_group *) groups; // all groups that its elements decide about, the owner included
@@ -175,24 +177,18 @@ static inline void *mi_pool_value(const mi_pool *pool, uint32_t position) {
 }
 // Stamps the page of a position.
 static inline void mi_pool_mark(mi_pool *pool, uint32_t position, uint64_t version) {
-    uint64_t *stamp = &pool->versions[position >> pool->page_shift];
-    if (*stamp != version) {
-        *stamp = version;
-    }
+    mi_stamp_mark(&pool->stamps[position >> pool->page_shift], version);
 }
 // The same where values are not paged.
 static inline void mi_pool_mark_packed(mi_pool *pool, uint32_t position, uint64_t version) {
-    uint64_t *stamp = &pool->versions[position >> MI_PACKED_SHIFT];
-    if (*stamp != version) {
-        *stamp = version;
-    }
+    mi_stamp_mark(&pool->stamps[position >> MI_PACKED_SHIFT], version);
 }
-// Stamps the page of a position that takes over a value stamped `version` elsewhere.
-static inline void mi_pool_mark_since(mi_pool *pool, uint32_t position, uint64_t version) {
-    uint64_t *stamp = &pool->versions[position >> pool->page_shift];
-    if (*stamp < version) {
-        *stamp = version;
-    }
+// Stamps the page of a position that takes over the value of another one.
+static inline void mi_pool_take_over(mi_pool *pool, uint32_t position, uint32_t from) {
+    mi_stamp_take_over(&pool->stamps[position >> pool->page_shift], pool->stamps[from >> pool->page_shift]);
+}
+static inline uint64_t mi_pool_version(const mi_pool *pool, uint32_t position) {
+    return mi_stamp_version(pool->stamps[position >> pool->page_shift]);
 }
 // How many values follow each other from a position on.
 static inline uint32_t mi_pool_room(const mi_pool *pool, uint32_t position) {
@@ -248,7 +244,7 @@ static inline void mi_pool_move_value(mi_pool *pool, const mica_allocator *value
         return;
     }
     mi_value_move_one(pool->type, values, mi_pool_value(pool, to), mi_pool_value(pool, from));
-    mi_pool_mark_since(pool, to, pool->versions[from >> pool->page_shift]);
+    mi_pool_take_over(pool, to, from);
 }
 
 static inline void mi_pool_publish(mi_pool *pool, mica_entity entity, uint64_t version) {
@@ -284,7 +280,7 @@ static inline bool mi_pool_take_simple(mi_pool *pool, mica_entity entity, uint64
         mi_pool_stand_at(pool, pool->entities[last], position);
         if (pool->size != 0) {
             mi_value_copy_bytes(mi_pool_value(pool, position), mi_pool_value(pool, last), pool->size);
-            mi_pool_mark_since(pool, position, pool->versions[last >> pool->page_shift]);
+            mi_pool_take_over(pool, position, last);
         }
     }
     return mi_pool_leave(pool, mica_entity_index(entity), slot);
@@ -297,9 +293,7 @@ static inline bool mi_pool_take_plain(mi_pool *pool, mica_entity entity, uint64_
         mi_pool_stand_at(pool, pool->entities[last], position);
         const uint32_t size = pool->size;
         if (size != 0) {
-            const uint64_t stamp = pool->versions[last >> MI_PACKED_SHIFT];
-            uint64_t *place_stamp = &pool->versions[position >> MI_PACKED_SHIFT];
-            *place_stamp = *place_stamp < stamp ? stamp : *place_stamp;
+            mi_stamp_take_over(&pool->stamps[position >> MI_PACKED_SHIFT], pool->stamps[last >> MI_PACKED_SHIFT]);
             mi_value_copy_small(pool->values + (size_t)position * size, pool->values + (size_t)last * size, size);
         }
     }

@@ -105,23 +105,20 @@ static inline uint64_t carry_values(const left_column *left, uint8_t *to, uint32
     const uint32_t count = left->count;
     const size_t offset = left->offset;
     uint8_t *last_column = chunks[left->last >> MI_ROW_BITS].base + offset;
-    const uint64_t last_version = mi_column_head_of(last_column)->version;
     const uint8_t *last_value = last_column + (size_t)mi_row_of(left->last) * size;
     uint64_t latest = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t location = from[i];
         uint8_t *column = chunks[location >> MI_ROW_BITS].base + offset;
         uint8_t *value = column + (size_t)mi_row_of(location) * size;
-        const uint64_t version = mi_column_head_of(column)->version;
+        const uint64_t version = mi_column_version(column);
         if (to != NULL) {
             latest = version > latest ? version : latest;
             memcpy(to + (size_t)i * size, value, size);
         }
         if (MICA_LIKELY(value != last_value)) {
             memcpy(value, last_value, size);
-            if (version < last_version) {
-                mi_column_head_of(column)->version = last_version;
-            }
+            mi_column_take_over(column, last_column);
         }
         last_value -= size;
     }
@@ -172,7 +169,7 @@ static void fill_rows(const mi_row_batch *batch, const mi_row_run *run, uint32_t
         if (mi_table_has(run->from, column->type->info.id)) {
             const size_t offset = (size_t)run->from->offset_of[column->type->info.id] * MI_COLUMN_ALIGN;
             const left_column left = left_column_of(batch, run, count, offset);
-            mi_column_mark_since(start, carry_column(&left, to, column->size));
+            mi_stamp_take_over(&mi_column_head_of(start)->stamp, carry_column(&left, to, column->size));
         } else {
             fill_new(batch, run, column, to, count);
             mi_column_mark(start, store->version);

@@ -243,7 +243,7 @@ void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_co
     uint8_t *from = (uint8_t *)from_column + (size_t)from_row * size;
     mi_value_move_one(type, &store->values, to, from);
     // The value may have changed as lately as anything in the column that it comes from.
-    mi_column_mark_since(to_column, mi_column_head_of(from_column)->version);
+    mi_column_take_over(to_column, from_column);
 }
 
 void mi_store_move_lanes(const mi_row_place *to, const mi_row_place *from, mica_component component, uint32_t count) {
@@ -253,7 +253,7 @@ void mi_store_move_lanes(const mi_row_place *to, const mi_row_place *from, mica_
     uint8_t *source = from->base + from_column->offset;
     mi_lanes_copy_rows(to_column->type, (mi_lanes_rows){target, to->table->chunk_room, to->row},
                        (mi_lanes_rows){source, from->table->chunk_room, from->row}, count);
-    mi_column_mark_since(target, mi_column_head_of(source)->version);
+    mi_column_take_over(target, source);
 }
 
 void mi_store_read_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
@@ -311,7 +311,7 @@ static void move_row(const mi_store *store, const mi_table *table, uint8_t *to, 
         uint8_t *from_column = from + column->offset;
         mi_value_copy_bytes(to_column + (size_t)to_row * column->size, from_column + (size_t)from_row * column->size,
                             column->size);
-        mi_column_mark_since(to_column, mi_column_head_of(from_column)->version);
+        mi_column_take_over(to_column, from_column);
     }
 }
 

@@ -31,7 +31,7 @@ MI_SAME_PLACE(mi_store, slots.issued, mica_head, slot_issued);
 MI_SAME_PLACE(mi_store, tables_dropped, mica_head, tables_dropped);
 MI_SAME_PLACE(mi_chunk, base, mica_head_chunk, base);
 MI_SAME_PLACE(mi_chunk, of, mica_head_chunk, table);
-MI_SAME_PLACE(mi_column_head, version, mica_head_column, version);
+MI_SAME_PLACE(mi_column_head, stamp, mica_head_column, stamp);
 MI_SAME_PLACE(mi_table, offset_count, mica_head_table, offset_count);
 MI_SAME_PLACE(mi_table, row_count, mica_head_table, row_count);
 MI_SAME_PLACE(mi_table, tail_base, mica_head_table, tail_base);

@@ -25,15 +25,18 @@
 #include "base/region.h"
 #include "store/schema.h"
 #include "store/slots.h"
+#include "store/stamp.h"
 
 #define MI_COLUMN_ALIGN 64u
 // In `offset_of`: the component is there and has no column of whole values: it is a tag, or lies in lanes.
 #define MI_OFFSET_TAG UINT16_MAX
 
 typedef struct mi_column_head {
-    uint64_t version;      // of the last write to the column
-    uint64_t hidden_count; // of the handles: rows whose entity is disabled or killed; elsewhere unused
+    uint64_t stamp;             // see stamp.h
+    uint64_t image : 48;        // what the column names: the number of an image that it equals
+    uint64_t hidden_count : 16; // of the handles: rows whose entity is disabled or killed; elsewhere unused
 } mi_column_head;
+_Static_assert(MI_ROW_MAX <= UINT16_MAX, "rows of a chunk are counted in 16 bits");
 
 typedef struct mi_column {
     const mi_type *type;
@@ -169,20 +172,18 @@ static inline mi_column_head *mi_column_head_of(void *column) {
     return (mi_column_head *)column - 1;
 }
 
-// Stamps a column; stores only if the stamp differs, since stores are what costs.
-static inline void mi_column_mark(void *column, uint64_t version) {
-    mi_column_head *head = mi_column_head_of(column);
-    if (head->version != version) {
-        head->version = version;
-    }
+static inline uint64_t mi_column_version(void *column) {
+    return mi_stamp_version(mi_column_head_of(column)->stamp);
 }
 
-// Stamps a column that takes over a value stamped `version` elsewhere.
-static inline void mi_column_mark_since(void *column, uint64_t version) {
-    mi_column_head *head = mi_column_head_of(column);
-    if (head->version < version) {
-        head->version = version;
-    }
+// Stamps a column that is written.
+static inline void mi_column_mark(void *column, uint64_t version) {
+    mi_stamp_mark(&mi_column_head_of(column)->stamp, version);
+}
+
+// Stamps a column that takes over a value out of another one.
+static inline void mi_column_take_over(void *column, void *from) {
+    mi_stamp_take_over(&mi_column_head_of(column)->stamp, mi_column_head_of(from)->stamp);
 }
 
 // Whether the table has the component with data, whole or in lanes.

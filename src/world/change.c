@@ -168,7 +168,7 @@ static void fill_plain(const row_fill *fill, uint8_t *base, uint32_t row, uint8_
         uint8_t *to = base + column->offset;
         uint8_t *from = old_base + (size_t)old_offset * MI_COLUMN_ALIGN;
         const uint32_t size = column->size;
-        mi_column_mark_since(to, mi_column_head_of(from)->version);
+        mi_column_take_over(to, from);
         mi_value_copy_bytes(to + (size_t)row * size, from + (size_t)old_row * size, size);
     }
     if (new_count + fill->count > 0) {

@@ -111,30 +111,32 @@ void mi_walk_gather(mi_walk *walk) {
     }
 }
 
-// Stamps what the value at a place stands in.
-static void mark_place(const mi_walk *walk, const mi_query_column *column, uint32_t place) {
+// Stamps what the value at a place stands in; `marks` false: as written, but not as changed.
+static void mark_place(const mi_walk *walk, const mi_query_column *column, uint32_t place, bool marks) {
     const mi_store *store = walk->filter.store;
+    uint64_t *stamp;
     if (column->pool != NULL) {
-        mi_pool_mark(column->pool, place, store->version);
-        return;
+        stamp = &column->pool->stamps[place >> column->pool->page_shift];
+    } else {
+        const mi_table *table = mi_store_table_at(store, place);
+        uint8_t *base = mi_store_base(store, place);
+        stamp = &mi_column_head_of(mi_table_any_column(table, base, column->type->info.id))->stamp;
     }
-    const mi_table *table = mi_store_table_at(store, place);
-    mi_column_mark(mi_table_any_column(table, mi_store_base(store, place), column->type->info.id), store->version);
+    mi_stamp_mark(stamp, marks ? store->version : mi_stamp_version(*stamp));
 }
 
-// Stamps what a column's values stand in.
-static void mark_column(const mi_walk *walk, const mi_query_column *column, bool is_copy) {
-    const uint64_t version = walk->filter.store->version;
+// Stamps what a column's values stand in, likewise.
+static void mark_column(const mi_walk *walk, const mi_query_column *column, bool is_copy, bool marks) {
     const uint32_t first = walk->first_places[column->source];
     if (column->pool != NULL && !is_copy) {
         const uint32_t last_page = (first + walk->count - 1) >> column->pool->page_shift;
         for (uint32_t page = first >> column->pool->page_shift; page <= last_page; page++) {
-            mi_pool_mark(column->pool, page << column->pool->page_shift, version);
+            mark_place(walk, column, page << column->pool->page_shift, marks);
         }
         return;
     }
     for (uint32_t k = 0; k < (is_copy ? walk->count : 1); k++) {
-        mark_place(walk, column, is_copy ? walk->picked_places[column->source][k] : first);
+        mark_place(walk, column, is_copy ? walk->picked_places[column->source][k] : first, marks);
     }
 }
 
@@ -143,10 +145,13 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
     const mi_query_column *about = &walk->query->columns[number];
     const uint64_t version = walk->filter.store->version;
     // Once a span: walks by rows come here for every row.
-    if (column->marked_version != version && !walk->query->terms[about->term].is_marked) {
+    if (column->marked_version != version) {
+        const bool marks = !walk->query->terms[about->term].is_marked;
         column->marked_version = version;
-        mark_column(walk, about, column->is_copy);
-        mi_world_written(walk->query->world, about->type->info.id, walk->entities, walk->count);
+        mark_column(walk, about, column->is_copy, marks);
+        if (marks) {
+            mi_world_written(walk->query->world, about->type->info.id, walk->entities, walk->count);
+        }
     }
     if (column->is_copy && !column->is_taken) {
         memcpy(column->taken, column->copy, (size_t)walk->count * about->type->info.size);
@@ -158,7 +163,8 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
 void mi_walk_mark_row(const mi_walk *walk, uint32_t number, uint32_t row) {
     const mi_query_column *about = &walk->query->columns[number];
     const bool is_run = walk->picked_count == 0;
-    mark_place(walk, about, is_run ? walk->first_places[about->source] + row : walk->picked_places[about->source][row]);
+    mark_place(walk, about, is_run ? walk->first_places[about->source] + row : walk->picked_places[about->source][row],
+               true);
     mi_world_written(walk->query->world, about->type->info.id, walk->entities + row, 1);
 }
 

@@ -149,7 +149,7 @@ static inline void *find_in_pool(const mi_pool *pool, mica_entity entity, uint64
     if (MICA_UNLIKELY(position == MI_POSITION_NONE || pool->size == 0)) {
         return NULL;
     }
-    *version = &pool->versions[position >> pool->page_shift];
+    *version = &pool->stamps[position >> pool->page_shift];
     return mi_pool_value(pool, position);
 }
 
@@ -163,7 +163,7 @@ static inline void *find_in_row(const mi_store *store, uint32_t location, mica_c
         return NULL;
     }
     uint8_t *start = mi_table_column(table, chunk->base, component);
-    *version = &mi_column_head_of(start)->version;
+    *version = &mi_column_head_of(start)->stamp;
     return start + (size_t)mi_row_of(location) * (table->last_byte_of[component] + 1u);
 }
 

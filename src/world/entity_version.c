@@ -7,11 +7,11 @@
 #include "world/world.h"
 
 static uint64_t column_version(const mi_table *table, uint8_t *base, mica_component component) {
-    return mi_column_head_of(mi_table_any_column(table, base, component))->version;
+    return mi_column_version(mi_table_any_column(table, base, component));
 }
 
 static uint64_t page_version(const mi_pool *pool, uint32_t position) {
-    return pool->size == 0 ? 0 : pool->versions[position >> pool->page_shift];
+    return pool->size == 0 ? 0 : mi_pool_version(pool, position);
 }
 
 // Of a component that the entity has, in the table at its location.
@@ -60,7 +60,7 @@ uint64_t mica_entity_version(const mica_world *world, mica_entity entity) {
     uint64_t version = 0;
     if (location != 0) {
         const mi_table *table = mi_store_table_at(store, location);
-        version = mi_column_head_of(mi_store_base(store, location))->version;
+        version = mi_column_version(mi_store_base(store, location));
         for (uint32_t i = 0; i < table->column_count; i++) {
             version = later(version, version_in_table(store, table->columns[i].type, location));
         }

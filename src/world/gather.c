@@ -91,9 +91,9 @@ static inline uint32_t find_elements(const value_search *search, const mica_enti
         if (MICA_UNLIKELY(position == MI_POSITION_NONE)) {
             continue;
         }
-        uint64_t *stamp = &pool->versions[position >> pool->page_shift];
-        if (writes && *stamp != search->store->version) {
-            *stamp = search->store->version;
+        uint64_t *stamp = &pool->stamps[position >> pool->page_shift];
+        if (writes) {
+            mi_stamp_mark(stamp, search->store->version);
         }
         places->at[i] = mi_pool_value(pool, position);
         fetch_place(places->at[i], search->size - 1, writes);

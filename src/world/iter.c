@@ -226,7 +226,9 @@ static inline void wrote(const mica_iter *iter, mica_component component, uint8_
     const mica_query *query = iter->query;
     if (MICA_UNLIKELY(iter->walk != NULL)) {
         mi_walk_write_column(iter->walk, query->column_of[component]);
-    } else if (MICA_LIKELY((query->access[component] & MI_ACCESS_MARKED) == 0)) {
+    } else if (MICA_UNLIKELY((query->access[component] & MI_ACCESS_MARKED) != 0)) {
+        mi_stamp_unname(&mi_column_head_of(column)->stamp);
+    } else {
         mi_column_mark(column, query->world->store.version);
         if (MICA_UNLIKELY(query->world->front.watches_writes)) {
             tell_column(iter, component, column);

@@ -134,7 +134,7 @@ static bool keys_stand(const mica_order *order) {
     const mi_pool *pool = order->column->pool;
     if (pool != NULL) {
         for (uint32_t page = 0; (uint64_t)page << pool->page_shift < pool->count; page++) {
-            if (pool->versions[page] > order->seen_version) {
+            if (mi_stamp_version(pool->stamps[page]) > order->seen_version) {
                 return false;
             }
         }
@@ -144,7 +144,7 @@ static bool keys_stand(const mica_order *order) {
         const mi_table *table = query->tables.data[i];
         for (uint32_t k = 0; (uint64_t)k << table->shift < table->row_count; k++) {
             uint8_t *base = query->world->store.chunks[table->chunk_ids[k]].base;
-            if (mi_column_head_of(mi_table_column(table, base, order->key))->version > order->seen_version) {
+            if (mi_column_version(mi_table_column(table, base, order->key)) > order->seen_version) {
                 return false;
             }
         }
@@ -160,12 +160,12 @@ static const void *find_key(const mica_order *order, mica_entity entity, bool *h
     const mi_pool *pool = order->column->pool;
     if (pool != NULL) {
         const uint32_t position = mi_pool_find(pool, entity);
-        *has_changed = pool->versions[position >> pool->page_shift] > order->seen_version;
+        *has_changed = mi_pool_version(pool, position) > order->seen_version;
         return mi_pool_value(pool, position);
     }
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     uint8_t *column = mi_table_column(mi_store_table_at(store, location), mi_store_base(store, location), order->key);
-    *has_changed = mi_column_head_of(column)->version > order->seen_version;
+    *has_changed = mi_column_version(column) > order->seen_version;
     return column + (size_t)mi_row_of(location) * order->column->type->info.size;
 }
 

@@ -20,13 +20,12 @@ static bool find_stamp(const judged_piece *piece, const mi_query_change *change,
     if (piece->table != NULL && change->pool == NULL) {
         // Who gets a tag comes into a row: the handle's column says when.
         const bool has_data = change->type->info.size > 0;
-        *stamp = mi_column_head_of(has_data ? mi_table_any_column(piece->table, piece->base, change->type->info.id)
-                                            : piece->base)
-                     ->version;
+        *stamp = mi_column_version(has_data ? mi_table_any_column(piece->table, piece->base, change->type->info.id)
+                                            : piece->base);
         return true;
     }
     if (piece->pool != NULL && piece->pool == change->pool && piece->pool->size > 0) {
-        *stamp = piece->pool->versions[piece->position >> piece->pool->page_shift];
+        *stamp = mi_pool_version(piece->pool, piece->position);
         return true;
     }
     return false;
@@ -93,7 +92,7 @@ uint64_t mi_since_stamp(const mi_store *store, mica_entity entity, const mi_quer
     }
     if (change->pool != NULL) {
         const uint32_t position = mi_pool_find(change->pool, entity);
-        return position == MI_POSITION_NONE ? 0 : change->pool->versions[position >> change->pool->page_shift];
+        return position == MI_POSITION_NONE ? 0 : mi_pool_version(change->pool, position);
     }
     const mica_component component = change->type->info.id;
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
@@ -101,7 +100,7 @@ uint64_t mi_since_stamp(const mi_store *store, mica_entity entity, const mi_quer
     if (!mi_table_has(table, component)) {
         return 0;
     }
-    return mi_column_head_of(mi_table_any_column(table, mi_store_base(store, location), component))->version;
+    return mi_column_version(mi_table_any_column(table, mi_store_base(store, location), component));
 }
 
 bool mi_since_holds(const mi_filter *filter, mica_entity entity, const mi_query_change *change) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "store/pools.h"
+#include "world/part.h"
 #include "world/signal.h"
 
 #include <mica/commands.h>
@@ -42,6 +43,10 @@ typedef struct mi_extension {
     // May be NULL: a tick is about to begin, structure is not locked. Anything but MICA_OK, with the error set, and the
     // tick does not begin; the next attempt at it calls all parts again.
     mica_result (*begin_tick)(mica_world *world, void *state);
+    const mi_part *part; // what of it is state of the world; NULL: nothing is
+    // May be NULL: entities, rows, elements and values are others than before, since a state was restored. What the part
+    // has found out about them is void. Called when all is in place; cannot fail.
+    void (*rewound)(mica_world *world, void *state);
 } mi_extension;
 
 typedef struct mi_resource {

@@ -442,7 +442,7 @@ static void resolving_is_allowed_while_structure_is_locked_and_marks_what_it_wri
         void *column = NULL;
         assert_non_null(
             mi_hierarchy_value(world, mica_entity_index(both[i]), component, sizeof(mica_world_transform), &column));
-        assert_int_equal(mi_column_head_of(column)->version, mica_world_version(world));
+        assert_int_equal(mi_column_version(column), mica_world_version(world));
     }
     mica_world_destroy(world);
 }

@@ -177,8 +177,8 @@ static void many_are_put_past_all_tombstones(void **state) {
     }
     mi_pool_publish_many(f.pool, entities, 3, 9);
     ASSERT_ORDER(&f, 0, -1, 2, 3, 20, 21, 22);
-    assert_int_equal(f.pool->versions[0], 1);
-    assert_int_equal(f.pool->versions[1], 9);
+    assert_int_equal(f.pool->stamps[0], 1);
+    assert_int_equal(f.pool->stamps[1], 9);
     put(&f, entity_of(30), 30);
     ASSERT_ORDER(&f, 0, 30, 2, 3, 20, 21, 22);
     end(&f);
@@ -309,8 +309,8 @@ static void a_put_stamps_its_page_alone(void **state) {
     fill(&f, PAGE_SIZE);
     f.version = 5;
     put(&f, entity_of(30), 30);
-    assert_int_equal(f.pool->versions[0], 1);
-    assert_int_equal(f.pool->versions[1], 5);
+    assert_int_equal(f.pool->stamps[0], 1);
+    assert_int_equal(f.pool->stamps[1], 5);
     end(&f);
 }
 
@@ -319,18 +319,18 @@ static void a_page_takes_over_the_later_stamp_of_what_fills_its_hole(void **stat
     fixture f;
     begin(&f, PAGED);
     fill(&f, 2 * PAGE_SIZE + 1);
-    f.pool->versions[0] = 3;
-    f.pool->versions[1] = 9;
-    f.pool->versions[2] = 6;
+    f.pool->stamps[0] = 3;
+    f.pool->stamps[1] = 9;
+    f.pool->stamps[2] = 6;
     take(&f, entity_of(0)); // filled from page 2
-    assert_int_equal(f.pool->versions[0], 6);
+    assert_int_equal(f.pool->stamps[0], 6);
     take(&f, entity_of(PAGE_SIZE)); // from page 1 into page 1
-    assert_int_equal(f.pool->versions[1], 9);
+    assert_int_equal(f.pool->stamps[1], 9);
     take(&f, entity_of(1)); // page 1 into page 0
-    assert_int_equal(f.pool->versions[0], 9);
-    f.pool->versions[1] = 2;
+    assert_int_equal(f.pool->stamps[0], 9);
+    f.pool->stamps[1] = 2;
     take(&f, entity_of(2));
-    assert_int_equal(f.pool->versions[0], 9);
+    assert_int_equal(f.pool->stamps[0], 9);
     end(&f);
 }
 
@@ -340,18 +340,18 @@ static void swapped_and_permuted_pages_share_the_latest_stamp(void **state) {
     begin(&f, PAGED);
     fill(&f, 4 * PAGE_SIZE);
     for (uint32_t page = 0; page < 4; page++) {
-        f.pool->versions[page] = 10 + page;
+        f.pool->stamps[page] = 10 + page;
     }
     mi_pool_swap(f.pool, &f.values, 0, PAGE_SIZE, f.spare);
-    assert_int_equal(f.pool->versions[0], 11);
-    assert_int_equal(f.pool->versions[1], 11);
+    assert_int_equal(f.pool->stamps[0], 11);
+    assert_int_equal(f.pool->stamps[1], 11);
     uint32_t order[PAGE_SIZE] = {PAGE_SIZE - 1, 1, 2, 0};
     mi_pool_permute(f.pool, &f.values, 2 * PAGE_SIZE - 1, PAGE_SIZE, order, f.spare);
     const uint64_t permuted[] = {11, 12, 12, 13};
-    assert_memory_equal(f.pool->versions, permuted, sizeof(permuted));
+    assert_memory_equal(f.pool->stamps, permuted, sizeof(permuted));
     mi_pool_swap(f.pool, &f.values, 3 * PAGE_SIZE, 1, f.spare);
     const uint64_t swapped[] = {13, 12, 12, 13};
-    assert_memory_equal(f.pool->versions, swapped, sizeof(swapped));
+    assert_memory_equal(f.pool->stamps, swapped, sizeof(swapped));
     end(&f);
 }
 
@@ -360,14 +360,14 @@ static void compacted_pages_take_over_later_stamps(void **state) {
     fixture f;
     begin(&f, STABLE);
     fill(&f, 3 * PAGE_SIZE);
-    f.pool->versions[0] = 4;
-    f.pool->versions[1] = 8;
-    f.pool->versions[2] = 2;
+    f.pool->stamps[0] = 4;
+    f.pool->stamps[1] = 8;
+    f.pool->stamps[2] = 2;
     take(&f, entity_of(3));
     mi_pool_compact(f.pool, &f.values);
-    assert_int_equal(f.pool->versions[0], 8);
-    assert_int_equal(f.pool->versions[1], 8);
-    assert_int_equal(f.pool->versions[2], 2);
+    assert_int_equal(f.pool->stamps[0], 8);
+    assert_int_equal(f.pool->stamps[1], 8);
+    assert_int_equal(f.pool->stamps[2], 2);
     end(&f);
 }
 

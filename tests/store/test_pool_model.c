@@ -64,7 +64,7 @@ static void assert_model(const fixture *f, const model *m) {
         assert_true(mica_entity_equal(f->pool->entities[position], entity_of((uint32_t)number)));
         if (f->pool->size != 0) {
             assert_int_equal(number_at(f, position), m->value[number]);
-            assert_true(f->pool->versions[position >> f->pool->page_shift] >= m->written[number]);
+            assert_true(f->pool->stamps[position >> f->pool->page_shift] >= m->written[number]);
         }
     }
     for (uint32_t number = 0; number < ENTITY_MAX; number++) {

@@ -162,9 +162,9 @@ static inline uint64_t place_of(const mica_world *world, mica_entity entity, mic
         chunk++;
     }
     uint8_t *base = mi_store_base(store, location);
-    uint64_t stamps = mi_column_head_of(base)->version;
+    uint64_t stamps = mi_column_head_of(base)->stamp;
     if (mi_table_has_data(table, component)) {
-        stamps = mix_number(stamps, mi_column_head_of(mi_table_any_column(table, base, component))->version);
+        stamps = mix_number(stamps, mi_column_head_of(mi_table_any_column(table, base, component))->stamp);
     }
     return mix_number(mix_number((uint64_t)chunk << table->shift | mi_row_of(location), table->row_count), stamps);
 }

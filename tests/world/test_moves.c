@@ -73,12 +73,12 @@ static void compare_tables(const pair *p, const mi_table *a, const mi_table *b) 
         const uint32_t rows = mi_table_chunk_rows(a, k);
         uint8_t *bases[2] = {stores[0]->chunks[a->chunk_ids[k]].base, stores[1]->chunks[b->chunk_ids[k]].base};
         assert_memory_equal(bases[0], bases[1], rows * sizeof(mica_entity));
-        assert_true(mi_column_head_of(bases[0])->version == mi_column_head_of(bases[1])->version);
+        assert_true(mi_column_head_of(bases[0])->stamp == mi_column_head_of(bases[1])->stamp);
         assert_true(mi_column_head_of(bases[0])->hidden_count == mi_column_head_of(bases[1])->hidden_count);
         for (uint32_t i = 0; i < a->column_count; i++) {
             uint8_t *columns[2] = {bases[0] + a->columns[i].offset, bases[1] + b->columns[i].offset};
             assert_memory_equal(columns[0], columns[1], (size_t)rows * a->columns[i].size);
-            assert_true(mi_column_head_of(columns[0])->version == mi_column_head_of(columns[1])->version);
+            assert_true(mi_column_head_of(columns[0])->stamp == mi_column_head_of(columns[1])->stamp);
         }
     }
 }

@@ -149,12 +149,12 @@ static void writing_counts_every_page_as_changed_and_reading_none(void **state) 
     const uint64_t before = w.world->store.version++;
     mica_pool_read(w.world, ID(Shape));
     for (uint32_t page = 0; page < 3; page++) {
-        assert_true(pool->versions[page] == before);
+        assert_true(pool->stamps[page] == before);
     }
     const mica_pool_view view = mica_pool_write(w.world, ID(Shape));
     ((Shape *)mica_pool_at(&view, 13))->corners[0] = 99;
     for (uint32_t page = 0; page < 3; page++) {
-        assert_true(pool->versions[page] == before + 1);
+        assert_true(pool->stamps[page] == before + 1);
     }
     assert_int_equal(mica_get(w.world, view.entities[13], Shape)->corners[0], 99);
     watched_end(&w);

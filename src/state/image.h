@@ -1,0 +1,60 @@
+// Images: what a column of a chunk, or a page of a pool, held at a moment. Snapshots share them by reference count.
+//
+// An image holds whole values, one behind the other, those of lanes too; of types with hooks they are copies made by
+// the hooks. It never changes. Its number is good for good: no two images of a schema have the same. A column that
+// equals an image names it by that number (store/stamp.h); the name is only compared with numbers of images that
+// somebody holds, so a name of an image that is gone is no more than a name of nothing.
+//
+// Images, and all else of snapshots, lie in a *vault*, which belongs to all of them together and outlives the world
+// that it was made for. A vault, its images and the snapshots in it are used by one thread at a time; only reading is
+// free to all.
+#pragma once
+
+#include "base/region.h"
+#include "store/table.h"
+
+typedef struct mi_vault {
+    mi_heap heap;
+    mi_region *region; // of images; NULL until there is one
+    mica_schema *schema;
+    mica_allocator values; // for hooks: the heap
+    uint32_t reference_count;
+} mi_vault;
+
+// With one reference; NULL: out of memory. Holds a reference to the schema.
+mi_vault *mi_vault_create(const mica_allocator *allocator, mica_schema *schema);
+mi_vault *mi_vault_retain(mi_vault *vault);
+void mi_vault_release(mi_vault *vault);
+
+// Memory for what lies in the vault but is no image: aligned to 64 bytes, from the region. NULL: out of memory.
+void *mi_vault_take(mi_vault *vault, size_t byte_size);
+void mi_vault_give(mi_vault *vault, void *memory);
+
+typedef struct mi_image {
+    mi_vault *vault; // holds a reference
+    uint64_t number; // never 0, below 1 << 48
+    uint32_t reference_count;
+    uint32_t count;      // values
+    uint32_t size;       // bytes of a value
+    bool has_checksum;   // see checksum.h: kept here because an image never changes
+    const mi_type *type; // NULL: handles
+    uint64_t checksum;
+    const uint64_t *live; // NULL: all values are there; else a bit each (tombstones of pools are not)
+    uint8_t *data;        // aligned to 64 bytes or the type's alignment
+} mi_image;
+
+// An image with raw memory for `count` values, at least 1, to be filled in before anybody sees it; NULL: out of memory.
+// It has one reference. `type` NULL: handles.
+mi_image *mi_image_create(mi_vault *vault, const mi_type *type, uint32_t count);
+// An image of `count` values that follow each other; those of handles too. `live` may be NULL. NULL: out of memory, or
+// a copy hook failed.
+mi_image *mi_image_take(mi_vault *vault, const mi_type *type, const void *values, uint32_t count, const uint64_t *live);
+static inline mi_image *mi_image_retain(mi_image *image) {
+    image->reference_count++;
+    return image;
+}
+void mi_image_release(mi_image *image); // NULL is allowed
+
+static inline const mica_entity *mi_image_handles(const mi_image *image) {
+    return (const mica_entity *)(const void *)image->data;
+}

@@ -1,0 +1,95 @@
+// What a snapshot is made of.
+//
+//   snapshot -> rows images (a table's or a pool's each) -> chunk images -> images of columns
+//
+// Each of these is immutable, has a reference count, and is shared with the snapshot before it wherever nothing below
+// it has changed. A table's chunk image is of a chunk; a pool's is of the positions of a page (of 1 << shift, also
+// where values are packed), with its handles and, unless the component is a tag, one column. So whoever reads snapshots
+// (checksums, deltas, comparisons) sees tables and pools alike: sets of entities with columns of values beside them.
+//
+// A chunk image may use less than its images hold: rows that went from the end leave the column as it was. Only the
+// first `row_count` values of each count.
+#pragma once
+
+#include "state/epochs.h"
+#include "state/image.h"
+#include "world/world.h"
+
+#include <mica/snapshot.h>
+
+typedef struct mi_column_image {
+    mi_image *image;
+    uint64_t version; // the column's stamp, without the mark of its name
+} mi_column_image;
+
+typedef struct mi_chunk_image {
+    uint32_t reference_count;
+    uint32_t row_count;
+    uint32_t column_count;
+    mi_column_image handles;
+    mi_column_image columns[]; // of the components with data, in ascending order of their ids
+} mi_chunk_image;
+
+typedef struct mi_rows_image {
+    mi_vault *vault; // holds no reference: the snapshot does
+    uint32_t reference_count;
+    uint32_t row_count; // of a pool: positions, tombstones included
+    uint8_t shift;      // chunk k holds the rows from k << shift on
+    bool is_pool;
+    // Of a stable pool, as in store/pool.h: tombstones stand among the handles, with the reserved generation.
+    uint32_t dead_count;
+    uint32_t dead_head;
+    uint32_t column_count;
+    uint32_t component_count;   // of a pool: 1
+    mica_component *components; // ascending
+    const mi_type **columns;    // the types of those with data, ascending
+    uint32_t chunk_count;
+    mi_chunk_image *chunks[];
+} mi_rows_image;
+
+// The entity index, as far as it does not follow from rows: by slot, `generation << 32` of those that are alive and
+// `generation << 32 | MI_SLOT_FREE | next` of those that are free (slots.h), without the locations.
+typedef struct mi_slots_image {
+    uint32_t reference_count;
+    uint32_t used;
+    uint32_t free_head;
+    uint32_t alive;
+    uint32_t retired;
+    uint32_t last_count;
+    uint64_t issued;
+    uint64_t slots[]; // `used` of them
+} mi_slots_image;
+
+// Entities in a set of marks: indices, ascending.
+typedef struct mi_marks_image {
+    uint32_t reference_count;
+    mica_component component; // whose toggle it is; 0 of disabled and killed entities
+    uint32_t count;
+    uint32_t indices[];
+} mi_marks_image;
+
+// What a part has written.
+typedef struct mi_part_image {
+    uint32_t reference_count;
+    const mi_part *part;
+    mi_record record;
+} mi_part_image;
+
+struct mica_snapshot {
+    uint32_t reference_count;
+    mi_vault *vault;  // holds a reference; its schema is the snapshot's
+    uint64_t version; // the world's
+    uint64_t epoch;
+    mi_epochs *epochs; // the epochs whose handles were good when it was taken
+    mi_slots_image *slots;
+    mi_rows_image **tables; // those with rows, in canonical order
+    uint32_t table_count;
+    mi_rows_image **pools; // those with positions, in canonical order
+    uint32_t pool_count;
+    mi_marks_image **marks; // those with members: disabled, killed (see mi_marks_kind), then toggles by component
+    uint32_t mark_count;
+    mi_part_image **parts; // in order of saving
+    uint32_t part_count;
+    bool leaves_transient;     // columns of transient types are not in it
+    struct mica_world *worlds; // those whose columns name its images, linked by their state
+};

@@ -1,0 +1,38 @@
+// The stamp of a column or of a page of a pool: the version of the last write to it, and whether it still equals an
+// image that a snapshot has of it.
+//
+// A column that has been copied into an image, or made from one, names the image and has its stamp's highest bit set.
+// Whoever writes to it stamps it with a version, or takes over the stamp of a value that moves in, and so takes the bit
+// away: sharing costs those who write nothing. The bit alone decides; versions never do, since a column may be written
+// again under the version that it was copied under. Nobody but the functions here compares stamps.
+#pragma once
+
+#include <mica/config.h>
+
+#define MI_STAMP_NAMED (UINT64_C(1) << 63)
+
+static inline uint64_t mi_stamp_version(uint64_t stamp) {
+    return stamp & ~MI_STAMP_NAMED;
+}
+static inline bool mi_stamp_is_named(uint64_t stamp) {
+    return (stamp & MI_STAMP_NAMED) != 0;
+}
+
+// Something was written; stores only if the stamp differs, since stores are what costs.
+static inline void mi_stamp_mark(uint64_t *stamp, uint64_t version) {
+    if (*stamp != version) {
+        *stamp = version;
+    }
+}
+
+// A value moved in that may have changed as lately as another stamp says.
+static inline void mi_stamp_take_over(uint64_t *stamp, uint64_t other) {
+    const uint64_t own_version = mi_stamp_version(*stamp);
+    const uint64_t other_version = mi_stamp_version(other);
+    mi_stamp_mark(stamp, own_version < other_version ? other_version : own_version);
+}
+
+// Something may be written that shall not count as changed.
+static inline void mi_stamp_unname(uint64_t *stamp) {
+    mi_stamp_mark(stamp, mi_stamp_version(*stamp));
+}

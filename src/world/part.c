@@ -1,0 +1,279 @@
+// Writing and reading records; see part.h.
+#include "world/part.h"
+
+#include <string.h>
+
+#include "store/value.h"
+
+const mi_part *const mi_world_parts[] = {NULL};
+const uint32_t mi_world_part_count = 0;
+
+void mi_record_free(mi_record *record) {
+    for (uint32_t i = 0; i < record->values.count; i++) {
+        const mi_record_value *kept = &record->values.data[i];
+        mi_value_destruct(kept->type, record->allocator, kept->value, 1);
+        mi_heap_release(record->heap, MICA_MEMORY_STATE, kept->value, kept->type->info.size, kept->type->info.align);
+    }
+    MI_FREE(record->heap, MICA_MEMORY_STATE, &record->values);
+    MI_FREE(record->heap, MICA_MEMORY_STATE, &record->bytes);
+}
+
+// Writing
+
+static void fail_write(mi_writer *writer, mica_result result, const mi_type *type) {
+    if (writer->result == MICA_OK) {
+        writer->result = result;
+        writer->type = type;
+    }
+}
+
+// Room for further bytes, which count as written; NULL: none.
+static uint8_t *append(mi_writer *writer, size_t byte_size) {
+    mi_record *record = writer->record;
+    if (writer->result != MICA_OK) {
+        return NULL;
+    }
+    if (byte_size > UINT32_MAX ||
+        !MI_RESERVE(record->heap, MICA_MEMORY_STATE, &record->bytes, record->bytes.count + byte_size)) {
+        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        return NULL;
+    }
+    uint8_t *place = record->bytes.data + record->bytes.count;
+    record->bytes.count += (uint32_t)byte_size;
+    return place;
+}
+
+void mi_write_bytes(mi_writer *writer, const void *bytes, size_t byte_size) {
+    uint8_t *place = byte_size > 0 ? append(writer, byte_size) : NULL;
+    if (place != NULL) {
+        memcpy(place, bytes, byte_size);
+    }
+}
+
+static void write_number(mi_writer *writer, uint64_t number, uint32_t byte_size) {
+    uint8_t bytes[sizeof(uint64_t)];
+    for (uint32_t i = 0; i < byte_size; i++) {
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    }
+    mi_write_bytes(writer, bytes, byte_size);
+}
+
+void mi_write_u8(mi_writer *writer, uint8_t number) {
+    write_number(writer, number, sizeof(number));
+}
+
+void mi_write_u32(mi_writer *writer, uint32_t number) {
+    write_number(writer, number, sizeof(number));
+}
+
+void mi_write_u64(mi_writer *writer, uint64_t number) {
+    write_number(writer, number, sizeof(number));
+}
+
+void mi_write_double(mi_writer *writer, double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    mi_write_u64(writer, bits);
+}
+
+void mi_write_entity(mi_writer *writer, mica_entity entity) {
+    mi_write_u64(writer, entity.bits);
+}
+
+void mi_write_text(mi_writer *writer, const char *text) {
+    const size_t length = text == NULL ? 0 : strlen(text);
+    if (length > UINT32_MAX) {
+        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        return;
+    }
+    mi_write_u32(writer, (uint32_t)length);
+    mi_write_bytes(writer, text, length);
+}
+
+void mi_write_component(mi_writer *writer, mica_component component) {
+    const mi_type *type = mi_schema_type(writer->schema, component);
+    mi_write_text(writer, type == NULL ? "" : type->info.name);
+}
+
+// Copies a value by its hook to stand beside the bytes.
+static void keep_value(mi_writer *writer, const mi_type *type, const void *value) {
+    mi_record *record = writer->record;
+    if (type->movable_only) {
+        fail_write(writer, MICA_NO_COPY, type);
+        return;
+    }
+    if (!MI_RESERVE(record->heap, MICA_MEMORY_STATE, &record->values, record->values.count + 1)) {
+        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        return;
+    }
+    void *copy = mi_heap_allocate(record->heap, MICA_MEMORY_STATE, type->info.size, type->info.align);
+    if (copy != NULL && !mi_value_copy(type, record->allocator, copy, value, 1)) {
+        mi_heap_release(record->heap, MICA_MEMORY_STATE, copy, type->info.size, type->info.align);
+        copy = NULL;
+    }
+    if (copy == NULL) {
+        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        return;
+    }
+    record->values.data[record->values.count++] = (mi_record_value){.type = type, .value = copy};
+}
+
+void mi_write_value(mi_writer *writer, const mi_type *type, const void *value) {
+    if (writer->result != MICA_OK || type->info.size == 0) {
+        return;
+    }
+    if (type->has_copy || type->has_destruct) {
+        keep_value(writer, type, value);
+    } else {
+        mi_write_bytes(writer, value, type->info.size);
+    }
+}
+
+// Reading
+
+mi_reader mi_reader_of(const mica_schema *schema, const mi_record *record) {
+    return (mi_reader){.schema = schema,
+                       .bytes = record->bytes.data,
+                       .byte_size = record->bytes.count,
+                       .values = record->values.data,
+                       .value_count = record->values.count};
+}
+
+void mi_read_fail(mi_reader *reader, mica_result result, const char *fault) {
+    if (reader->result == MICA_OK) {
+        reader->result = result;
+        reader->fault = fault;
+    }
+}
+
+const uint8_t *mi_read_bytes(mi_reader *reader, size_t byte_size) {
+    if (reader->result == MICA_OK && byte_size > reader->byte_size - reader->at) {
+        mi_read_fail(reader, MICA_FORMAT, "it ends too early");
+    }
+    if (reader->result != MICA_OK) {
+        return NULL;
+    }
+    const uint8_t *bytes = reader->bytes + reader->at;
+    reader->at += byte_size;
+    return bytes;
+}
+
+static uint64_t read_number(mi_reader *reader, uint32_t byte_size) {
+    const uint8_t *bytes = mi_read_bytes(reader, byte_size);
+    uint64_t number = 0;
+    for (uint32_t i = 0; bytes != NULL && i < byte_size; i++) {
+        number |= (uint64_t)bytes[i] << 8 * i;
+    }
+    return number;
+}
+
+uint8_t mi_read_u8(mi_reader *reader) {
+    return (uint8_t)read_number(reader, sizeof(uint8_t));
+}
+
+uint32_t mi_read_u32(mi_reader *reader) {
+    return (uint32_t)read_number(reader, sizeof(uint32_t));
+}
+
+uint64_t mi_read_u64(mi_reader *reader) {
+    return read_number(reader, sizeof(uint64_t));
+}
+
+double mi_read_double(mi_reader *reader) {
+    const uint64_t bits = mi_read_u64(reader);
+    double number;
+    memcpy(&number, &bits, sizeof(number));
+    return number;
+}
+
+mica_entity mi_read_entity(mi_reader *reader) {
+    const uint64_t bits = mi_read_u64(reader);
+    mica_entity entity = {(mica_entity_bits)bits};
+    if (entity.bits != bits) {
+        mi_read_fail(reader, MICA_FORMAT, "a handle is wider than those of this library");
+        entity = MICA_NULL;
+    }
+    return entity;
+}
+
+uint32_t mi_read_count(mi_reader *reader, size_t least_byte_size) {
+    const uint32_t count = mi_read_u32(reader);
+    if (count > (reader->byte_size - reader->at) / least_byte_size) {
+        mi_read_fail(reader, MICA_FORMAT, "there is more to come than there are bytes");
+        return 0;
+    }
+    return count;
+}
+
+const char *mi_read_text(mi_reader *reader, uint32_t *length) {
+    *length = mi_read_count(reader, 1);
+    const uint8_t *bytes = mi_read_bytes(reader, *length);
+    if (bytes == NULL) {
+        *length = 0;
+        return "";
+    }
+    if (*length > 0 && memchr(bytes, 0, *length) != NULL) {
+        mi_read_fail(reader, MICA_FORMAT, "a text has a zero inside");
+        *length = 0;
+        return "";
+    }
+    return (const char *)bytes;
+}
+
+mica_component mi_read_component(mi_reader *reader) {
+    uint32_t length = 0;
+    const char *text = mi_read_text(reader, &length);
+    char name[MICA_NAME_MAX + 1];
+    if (reader->result != MICA_OK) {
+        return 0;
+    }
+    if (length == 0 || length > MICA_NAME_MAX) {
+        mi_read_fail(reader, MICA_FORMAT, "a component's name is empty or too long");
+        return 0;
+    }
+    memcpy(name, text, length);
+    name[length] = 0;
+    const mica_component component = mica_schema_find(reader->schema, name);
+    if (component == 0) {
+        mi_read_fail(reader, MICA_UNKNOWN, "a component is not known here");
+        const size_t kept = length < sizeof(reader->name) ? length : sizeof(reader->name) - 1;
+        memcpy(reader->name, name, kept);
+        reader->name[kept] = 0;
+    }
+    return component;
+}
+
+// Copies the next value that stands beside the bytes.
+static bool copy_kept(mi_reader *reader, const mi_type *type, const mica_allocator *allocator, void *to) {
+    if (reader->value_at >= reader->value_count || reader->values[reader->value_at].type != type) {
+        mi_read_fail(reader, MICA_FORMAT, "a value with hooks is not there");
+        return false;
+    }
+    if (!mi_value_copy(type, allocator, to, reader->values[reader->value_at].value, 1)) {
+        mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
+        return false;
+    }
+    reader->value_at++;
+    return true;
+}
+
+bool mi_read_value(mi_reader *reader, const mi_type *type, const mica_allocator *allocator, void *to) {
+    if (reader->result != MICA_OK || type->info.size == 0) {
+        return reader->result == MICA_OK;
+    }
+    if (type->has_copy || type->has_destruct) {
+        return copy_kept(reader, type, allocator, to);
+    }
+    const uint8_t *bytes = mi_read_bytes(reader, type->info.size);
+    if (bytes != NULL) {
+        memcpy(to, bytes, type->info.size);
+    }
+    return bytes != NULL;
+}
+
+bool mi_reader_end(mi_reader *reader) {
+    if (reader->result == MICA_OK && (reader->at != reader->byte_size || reader->value_at != reader->value_count)) {
+        mi_read_fail(reader, MICA_FORMAT, "there is more than was expected");
+    }
+    return reader->result == MICA_OK;
+}

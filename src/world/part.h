@@ -1,0 +1,104 @@
+// Parts of a world's state: what there is beside entities and their components, which snapshots copy themselves.
+//
+// A part writes its state as bytes and reads it again. Bytes are the same for equal states, in every process: numbers
+// are little-endian, components go by their names, values are without padding; nothing depends on addresses or on the
+// order in which anything was registered. Values of types with hooks are copied by their hooks and stand beside the
+// bytes, which is good for snapshots alone: what has any cannot become a delta.
+//
+// Restoring is in two steps. `prepare` reads a record into memory of its own: it may fail, and nothing of the world has
+// changed then but room that was made. `commit` puts it in place and cannot fail. Bytes may come from outside:
+// `prepare` trusts none of them.
+#pragma once
+
+#include "base/array.h"
+#include "store/schema.h"
+
+struct mica_world;
+
+// A value of a type with hooks, in memory of its own.
+typedef struct mi_record_value {
+    const mi_type *type;
+    void *value;
+} mi_record_value;
+
+// What a part has written.
+typedef struct mi_record {
+    mi_heap *heap;                   // of all that follows, counted under "state"
+    const mica_allocator *allocator; // for hooks; good for as long as the record
+    MI_ARRAY(uint8_t) bytes;
+    MI_ARRAY(mi_record_value) values; // in the order in which they were written
+} mi_record;
+
+void mi_record_free(mi_record *record);
+
+// Writes a record. The first failure counts; what is written after it is lost.
+typedef struct mi_writer {
+    const mica_schema *schema;
+    mi_record *record;
+    mica_result result;  // MICA_OK, MICA_OUT_OF_MEMORY, or MICA_NO_COPY
+    const mi_type *type; // which cannot be copied
+} mi_writer;
+
+void mi_write_bytes(mi_writer *writer, const void *bytes, size_t byte_size);
+void mi_write_u8(mi_writer *writer, uint8_t number);
+void mi_write_u32(mi_writer *writer, uint32_t number);
+void mi_write_u64(mi_writer *writer, uint64_t number);
+void mi_write_double(mi_writer *writer, double number); // its bits
+void mi_write_entity(mi_writer *writer, mica_entity entity);
+void mi_write_text(mi_writer *writer, const char *text); // NULL: as ""
+void mi_write_component(mi_writer *writer, mica_component component);
+// A value; of a type without data nothing is written.
+void mi_write_value(mi_writer *writer, const mi_type *type, const void *value);
+
+// Reads a record. After the first failure all numbers are 0 and all texts empty.
+typedef struct mi_reader {
+    const mica_schema *schema;
+    const uint8_t *bytes;
+    size_t byte_size;
+    size_t at;
+    const mi_record_value *values;
+    uint32_t value_count;
+    uint32_t value_at;
+    mica_result result; // MICA_OK, MICA_FORMAT, MICA_UNKNOWN (a component), or MICA_OUT_OF_MEMORY
+    const char *fault;  // what was wrong, as a literal; NULL: nothing, or memory is out
+    char name[96];      // of the component that is not known
+} mi_reader;
+
+mi_reader mi_reader_of(const mica_schema *schema, const mi_record *record);
+// Notes a failure, unless there was one before. `fault` is a literal.
+void mi_read_fail(mi_reader *reader, mica_result result, const char *fault);
+// The next bytes of the record; NULL: there are no more so many.
+const uint8_t *mi_read_bytes(mi_reader *reader, size_t byte_size);
+uint8_t mi_read_u8(mi_reader *reader);
+uint32_t mi_read_u32(mi_reader *reader);
+uint64_t mi_read_u64(mi_reader *reader);
+double mi_read_double(mi_reader *reader);
+mica_entity mi_read_entity(mi_reader *reader);
+// A number of things that take `least_byte_size` bytes each at least, 1 or more: not more than there are bytes for.
+uint32_t mi_read_count(mi_reader *reader, size_t least_byte_size);
+// A text without its closing zero, in the record; none of its bytes is 0.
+const char *mi_read_text(mi_reader *reader, uint32_t *length);
+// A component that the schema knows; 0: failed.
+mica_component mi_read_component(mi_reader *reader);
+// Makes a value in the raw memory `to`. False: failed, and there is nothing to destruct.
+bool mi_read_value(mi_reader *reader, const mi_type *type, const mica_allocator *allocator, void *to);
+// Whether all was read without failure; if something is left, that is one.
+bool mi_reader_end(mi_reader *reader);
+
+// A part. Its functions find its state by themselves; a world that has none yet is as one with its initial state.
+typedef struct mi_part {
+    const char *name; // no other part has it
+    // A number that differs from all that it was before as soon as `save` might write something else. It never goes
+    // back, with a restore neither. NULL: the part is written for every snapshot.
+    uint64_t (*stamp)(const struct mica_world *world);
+    void (*save)(const struct mica_world *world, mi_writer *writer);
+    // Reads; `reader` NULL: the snapshot knows nothing of the part, which is to be in its initial state. Anything but
+    // MICA_OK: the reader's failure, or MICA_OUT_OF_MEMORY; no error is set.
+    mica_result (*prepare)(struct mica_world *world, mi_reader *reader, void **prepared);
+    void (*commit)(struct mica_world *world, void *prepared);
+    void (*cancel)(struct mica_world *world, void *prepared);
+} mi_part;
+
+// The parts that every world has, in the order in which they are written and read; those of extensions follow.
+extern const mi_part *const mi_world_parts[];
+extern const uint32_t mi_world_part_count;
