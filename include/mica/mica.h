@@ -6,6 +6,7 @@
 #include <mica/catalog.h>
 #include <mica/commands.h>
 #include <mica/config.h>
+#include <mica/delta.h>
 #include <mica/diagnose.h>
 #include <mica/entity.h>
 #include <mica/event.h>
