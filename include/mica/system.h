@@ -152,6 +152,22 @@ MICA_API int32_t mica_world_systems(mica_world *world, mica_system *systems, int
 ///       barrier
 MICA_API size_t mica_world_plan(mica_world *world, char *text, size_t capacity);
 
+/// A step of a tick's plan that has just been taken.
+typedef struct mica_plan_step {
+    const char *system; ///< the name of the system that ran, as good as the system; NULL: a barrier applied commands
+    mica_stage stage;
+    int32_t index; ///< in the plan, from 0; steps of disabled systems count
+    uint64_t tick; ///< ticks completed before this one
+} mica_plan_step;
+
+typedef void (*mica_step_function)(mica_world *world, const mica_plan_step *step, void *user);
+
+/// Calls `function` in every tick after each step of its plan, also after one that has failed; disabled systems have
+/// none. There is one such function a world, replaced by the next; NULL: none. Takes effect from the next step on. Made
+/// for tools that find out which system did something: the world is for looking at, structure is locked meanwhile, and
+/// walks left open are closed. Refuses: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (no world). O(1).
+MICA_API mica_result mica_world_watch_steps(mica_world *world, mica_step_function function, void *user);
+
 // Inside a system: in its start, run and stop functions, on the `run` they were called with. O(1) each. No run gives
 // NULL, 0, or -1 for a stage: `MICA_INVALID`.
 

@@ -112,6 +112,33 @@ static void apply_commands(mi_systems *systems, uint32_t first, uint32_t end, mi
     }
 }
 
+// Tells whoever watches that a step was taken.
+static void tell_step(const mi_systems *systems, uint32_t index) {
+    mica_world *world = systems->world;
+    const mi_plan_step *step = &systems->plan.steps.data[index];
+    const mica_plan_step taken = {.system = step->system == NULL ? NULL : step->system->name,
+                                  .stage = step->stage,
+                                  .index = (int32_t)index,
+                                  .tick = systems->tick};
+    const mi_callback callback = {.call = "mica_world_watch_steps", .outer = world->front.callback};
+    world->front.callback = &callback; // nothing may be changed between two steps
+    systems->watch(world, &taken, systems->watch_user);
+    world->front.callback = callback.outer;
+    if (world->front.walk_count > 0) {
+        mi_world_close_walks(world);
+    }
+}
+
+mica_result mica_world_watch_steps(mica_world *world, mica_step_function function, void *user) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    if (systems == NULL) {
+        return mica_last_result();
+    }
+    systems->watch = function;
+    systems->watch_user = user;
+    return MICA_OK;
+}
+
 // Runs the plan, up to the first failure.
 static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
     mica_world *world = systems->world;
@@ -124,10 +151,11 @@ static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failu
         if (step->system == NULL) {
             apply_commands(systems, unapplied, i, failure);
             unapplied = i + 1;
-            continue;
-        }
-        mi_system *system = (mi_system *)(uintptr_t)step->system;
-        if (system->enabled) {
+        } else {
+            mi_system *system = (mi_system *)(uintptr_t)step->system;
+            if (!system->enabled) {
+                continue;
+            }
             mica_run run = {.world = world,
                             .system = system,
                             .failure = failure,
@@ -136,6 +164,9 @@ static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failu
                             .tick = systems->tick,
                             .since = system->since};
             run_system(systems, system, &run);
+        }
+        if (MICA_UNLIKELY(systems->watch != NULL)) {
+            tell_step(systems, i);
         }
     }
     world->store.version = base + step_count;

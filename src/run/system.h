@@ -73,11 +73,13 @@ typedef struct mi_systems {
     uint32_t removed_count; // in `all`
     uint32_t listing;       // grows with each mica_world_systems
     bool ticking;
-    bool stopping;           // stop functions run
-    uint64_t tick;           // ticks completed
-    uint64_t begun_count;    // ticks begun
-    mi_failure last_failure; // of the last tick
-    double due_seconds;      // real time that no tick has used yet
+    bool stopping;            // stop functions run
+    uint64_t tick;            // ticks completed
+    uint64_t begun_count;     // ticks begun
+    mi_failure last_failure;  // of the last tick
+    double due_seconds;       // real time that no tick has used yet
+    mica_step_function watch; // is called after each step; NULL: nobody is
+    void *watch_user;
 } mi_systems;
 
 // The systems of a world; NULL: it has none yet.

@@ -1469,6 +1469,16 @@ static bool the_plan_is_told(sweep *s) {
     return mica_world_systems(s->w.world, systems, 4) == 1 && systems[0].id == s->system.id &&
            mica_world_plan(s->w.world, plan, sizeof(plan)) > 0 && strstr(plan, "probe") != NULL;
 }
+static void count_step(mica_world *world, const mica_plan_step *step, void *user) {
+    (void)world;
+    *(int32_t *)user += step->system != NULL;
+}
+static bool steps_are_watched(sweep *s) {
+    int32_t count = 0;
+    return mica_world_watch_steps(s->w.world, count_step, &count) == MICA_OK &&
+           mica_world_step(s->w.world, 1) == MICA_OK && count == 1 &&
+           mica_world_watch_steps(s->w.world, NULL, NULL) == MICA_OK;
+}
 static bool a_system_is_disabled(sweep *s) {
     mica_system_stats stats;
     return mica_system_enable(s->w.world, s->system, false) == MICA_OK && mica_world_step(s->w.world, 1) == MICA_OK &&
@@ -1693,6 +1703,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_tick", a_world_answers, NULL, false},
     {"mica_world_trim", a_world_is_cleared_and_trimmed, NULL, false},
     {"mica_world_version", a_world_answers, NULL, false},
+    {"mica_world_watch_steps", steps_are_watched, NULL, false},
 };
 
 static void the_rest_works_without_any_memory(void **state) {

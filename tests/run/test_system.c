@@ -1458,6 +1458,66 @@ static void times_are_counted(void **state) {
     assert_true(stats.last_seconds >= 0 && stats.total_seconds >= stats.last_seconds);
 }
 
+// Notes each step that is watched, and that nothing can be changed meanwhile.
+static void note_step(mica_world *watched, const mica_plan_step *taken, void *user) {
+    char text[64];
+    snprintf(text, sizeof(text), "%d:%s", taken->index, taken->system == NULL ? "-" : taken->system);
+    note(text);
+    assert_ptr_equal(user, notes);
+    assert_int_equal(taken->tick, mica_world_tick(watched));
+    assert_int_equal(taken->stage, MICA_UPDATE);
+    assert_true(mica_entity_is_null(mica_entity_create(watched)));
+    assert_int_equal(mica_last_result(), MICA_LOCKED);
+    assert_int_equal(mica_world_step(watched, 1), MICA_LOCKED);
+}
+
+static void each_step_of_the_plan_is_told_to_who_watches(void **state) {
+    (void)state;
+    add(&(mica_system_def){.name = "first", .run = do_nothing});
+    const mica_system second = add(&(mica_system_def){.name = "second", .run = do_nothing, .after = {"first"}});
+    assert_int_equal(mica_world_watch_steps(world, note_step, notes), MICA_OK);
+    step();
+    assert_string_equal(take_notes(), "0:first 1:- 2:second 3:-");
+    assert_int_equal(mica_system_enable(world, second, false), MICA_OK);
+    step();
+    assert_string_equal(take_notes(), "0:first 1:- 3:-");
+    assert_int_equal(mica_world_watch_steps(world, NULL, NULL), MICA_OK);
+    step();
+    assert_string_equal(take_notes(), "");
+    assert_int_equal(mica_world_watch_steps(NULL, note_step, NULL), MICA_INVALID);
+}
+
+static void fail_at_once(mica_run *run) {
+    mica_run_fail(run, MICA_FAILED, "on purpose");
+}
+
+static void a_step_that_fails_is_the_last_one_to_be_told(void **state) {
+    (void)state;
+    add(&(mica_system_def){.name = "failing", .run = fail_at_once});
+    add(&(mica_system_def){.name = "late", .run = do_nothing});
+    assert_int_equal(mica_world_watch_steps(world, note_step, notes), MICA_OK);
+    assert_int_equal(mica_world_step(world, 1), MICA_FAILED);
+    assert_string_equal(take_notes(), "0:failing");
+}
+
+static void leave_a_walk_open(mica_world *watched, const mica_plan_step *taken, void *user) {
+    (void)watched;
+    (void)taken;
+    const mica_iter iter = mica_query_begin(user);
+    assert_int_equal(iter.count, 0);
+}
+
+static void walks_left_open_by_who_watches_steps_lock_nothing(void **state) {
+    (void)state;
+    mica_query *query = mica_query_create(world, (mica_term[]){mica_with(Marked)}, 1);
+    assert_non_null(query);
+    add(&(mica_system_def){.name = "idle", .run = do_nothing});
+    assert_int_equal(mica_world_watch_steps(world, leave_a_walk_open, query), MICA_OK);
+    step();
+    assert_false(mica_entity_is_null(mica_entity_create(world)));
+    mica_query_release(query);
+}
+
 int main(void) {
 #define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -1521,6 +1581,9 @@ int main(void) {
         CASE(stages_survive_failed_allocations),
         CASE(the_same_systems_and_inputs_give_the_same_world),
         CASE(times_are_counted),
+        CASE(each_step_of_the_plan_is_told_to_who_watches),
+        CASE(a_step_that_fails_is_the_last_one_to_be_told),
+        CASE(walks_left_open_by_who_watches_steps_lock_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
