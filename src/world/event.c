@@ -311,9 +311,9 @@ static const char *validate_events(const mica_world *world, const void *state) {
     return fault;
 }
 
-mi_events *mi_events_open(mica_world *world, const char *call) {
+bool mi_events_have(mica_world *world) {
     if (world->events != NULL) {
-        return world->events;
+        return true;
     }
     mi_events *events = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_EVENTS, sizeof(*events), _Alignof(mi_events));
     const mi_extension extension = {.key = &extension_key,
@@ -324,11 +324,10 @@ mi_events *mi_events_open(mica_world *world, const char *call) {
                                     .begin_tick = age_all};
     if (events == NULL || !mi_world_add_extension(world, &extension)) {
         mi_heap_release(&world->heap, MICA_MEMORY_EVENTS, events, sizeof(*events), _Alignof(mi_events));
-        mi_fail_memory(&world->log, call, sizeof(*events));
-        return NULL;
+        return false;
     }
     world->events = events;
-    return events;
+    return true;
 }
 
 static mi_event_queue *find_queue(const mica_world *world, mica_component component) {
@@ -383,11 +382,10 @@ mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component,
         return queue;
     }
     const mi_type *type = mi_world_type(world, component, call);
-    mi_events *events = type != NULL ? mi_events_open(world, call) : NULL;
-    if (events == NULL) {
+    if (type == NULL) {
         return NULL;
     }
-    queue = add_queue(world, events, type);
+    queue = mi_events_have(world) ? add_queue(world, world->events, type) : NULL;
     if (queue == NULL) {
         mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the events of {}", MI_TEXT(type->info.name));
     }
@@ -750,6 +748,17 @@ static mica_result check_reader(const mica_event_reader *reader, const char *cal
 
 uint64_t mica_event_reader_count(const mica_event_reader *reader) {
     return check_reader(reader, __func__) == MICA_OK ? reader->queue->next - reader->cursor.next : 0;
+}
+
+uint64_t mi_event_reader_position(const mica_event_reader *reader) {
+    return reader->queue->next - reader->cursor.next;
+}
+
+void mi_event_reader_place(mica_event_reader *reader, uint64_t position) {
+    const mi_event_queue *queue = reader->queue;
+    const uint64_t kept_count = queue->next - queue->first;
+    reader->cursor.next = queue->next - (position < kept_count ? position : kept_count);
+    reader->cursor.held = reader->cursor.next;
 }
 
 static const void *take(mica_event_reader *reader, mica_type *type, int32_t most, int32_t *count, const char *call) {

@@ -70,8 +70,8 @@ typedef struct mi_events {
     uint64_t tick;                     // ticks begun
 } mi_events;
 
-// The events of a world, made on first use. NULL: MICA_OUT_OF_MEMORY, set for `call`.
-mi_events *mi_events_open(mica_world *world, const char *call);
+// Makes the events of a world unless they are there; false: out of memory, with no error set.
+bool mi_events_have(mica_world *world);
 
 // The queue of a type, made on first use. NULL: MICA_OUT_OF_MEMORY, MICA_INVALID (no world), MICA_UNKNOWN.
 mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component, const char *call);
@@ -87,3 +87,8 @@ bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *valu
 mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component component, const char *name,
                                         const char *call);
 void mi_event_reader_end(mica_event_reader *reader);
+
+// Where a reader stands, as what snapshots keep of those that belong to systems: how many events it has yet to see.
+uint64_t mi_event_reader_position(const mica_event_reader *reader);
+// Lets a reader stand before the last `position` events, or before all that are there if these are fewer.
+void mi_event_reader_place(mica_event_reader *reader, uint64_t position);

@@ -144,7 +144,7 @@ static bool fetch(mica_inbox *inbox) {
 }
 
 // Sends the first message of `drained`; false: out of memory.
-static bool send_one(mica_inbox *inbox, const char *call) {
+static bool send_one(mica_inbox *inbox, bool begins_tick, const char *call) {
     const mi_inbox_buffer *drained = &inbox->drained;
     mi_event_queue *queue = mi_event_queue_open(inbox->world, drained->components[inbox->sent_count], call);
     if (queue == NULL) {
@@ -159,17 +159,21 @@ static bool send_one(mica_inbox *inbox, const char *call) {
     }
     inbox->sent_count++;
     inbox->sent_byte_size += byte_size;
+    for (uint32_t i = 0; i < inbox->listeners.count; i++) {
+        const mi_inbox_listener listener = inbox->listeners.data[i];
+        listener.tap(inbox->world, queue->type, value, begins_tick, listener.user);
+    }
     return true;
 }
 
 // What was posted when draining began is sent; so is what an earlier attempt has left.
-static mica_result drain(mica_inbox *inbox, const char *call, int32_t *count) {
+static mica_result drain(mica_inbox *inbox, bool begins_tick, const char *call, int32_t *count) {
     const int32_t turn_count = unsent_count(inbox) > 0 ? 2 : 1;
     bool complete = true;
     *count = 0;
     for (int32_t turn = 0; complete && turn < turn_count && fetch(inbox); turn++) {
         while (complete && unsent_count(inbox) > 0) {
-            complete = send_one(inbox, call);
+            complete = send_one(inbox, begins_tick, call);
             *count += complete ? 1 : 0;
         }
     }
@@ -192,7 +196,7 @@ int32_t mica_inbox_drain(mica_world *world) {
     }
     mica_inbox *inbox = mi_inbox_find(world);
     int32_t count = 0;
-    return inbox == NULL || drain(inbox, __func__, &count) == MICA_OK ? count : -1;
+    return inbox == NULL || drain(inbox, false, __func__, &count) == MICA_OK ? count : -1;
 }
 
 mica_inbox_stats mica_inbox_statistics(mica_inbox *inbox) {
@@ -230,6 +234,7 @@ static void free_inbox(mica_world *world, void *state) {
     mi_heap *heap = &world->heap;
     free_buffer(heap, &inbox->drained, &inbox->stats);
     free_buffer(heap, &inbox->posted, &inbox->stats);
+    MI_FREE(heap, MICA_MEMORY_EVENTS, &inbox->listeners);
     mi_lock_destroy(&inbox->lock);
     mi_heap_release(heap, MICA_MEMORY_EVENTS, inbox, sizeof(*inbox), _Alignof(mica_inbox));
 }
@@ -245,7 +250,7 @@ static const char *validate_inbox(const mica_world *world, const void *state) {
 static mica_result begin_tick(mica_world *world, void *state) {
     (void)world;
     int32_t count;
-    return drain(state, "mica_world_step", &count);
+    return drain(state, true, "mica_world_step", &count);
 }
 
 static mica_inbox *make_inbox(mica_world *world) {
@@ -276,22 +281,44 @@ static mica_inbox *make_inbox(mica_world *world) {
     return inbox;
 }
 
+// The inbox of a world, made if there is none yet; NULL: out of memory, with no error set.
+static mica_inbox *open_inbox(mica_world *world) {
+    mica_inbox *inbox = mi_inbox_find(world);
+    // The events come first: what a tick drains is to be of that tick.
+    return inbox != NULL || !mi_events_have(world) ? inbox : make_inbox(world);
+}
+
 mica_inbox *mica_world_inbox(mica_world *world) {
     if (world == NULL) {
         mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
         return NULL;
     }
-    mica_inbox *inbox = mi_inbox_find(world);
-    if (inbox != NULL) {
-        return inbox;
-    }
-    // The events come first: what a tick drains is to be of that tick.
-    if (mi_events_open(world, __func__) == NULL) {
-        return NULL;
-    }
-    inbox = make_inbox(world);
+    mica_inbox *inbox = open_inbox(world);
     if (inbox == NULL) {
         mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, __func__, "out of memory for the inbox of a world");
     }
     return inbox;
+}
+
+bool mi_inbox_listen(mica_world *world, mi_inbox_tap tap, void *user) {
+    mica_inbox *inbox = open_inbox(world);
+    if (inbox == NULL ||
+        !MI_RESERVE(&world->heap, MICA_MEMORY_EVENTS, &inbox->listeners, (size_t)inbox->listeners.count + 1)) {
+        return false;
+    }
+    inbox->listeners.data[inbox->listeners.count++] = (mi_inbox_listener){tap, user};
+    return true;
+}
+
+void mi_inbox_unlisten(mica_world *world, mi_inbox_tap tap, void *user) {
+    mica_inbox *inbox = mi_inbox_find(world);
+    for (uint32_t i = 0; inbox != NULL && i < inbox->listeners.count; i++) {
+        const mi_inbox_listener *listener = &inbox->listeners.data[i];
+        if (listener->tap == tap && listener->user == user) {
+            inbox->listeners.count--;
+            memmove(&inbox->listeners.data[i], &inbox->listeners.data[i + 1],
+                    (inbox->listeners.count - i) * sizeof(mi_inbox_listener));
+            return;
+        }
+    }
 }

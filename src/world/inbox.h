@@ -17,8 +17,19 @@ typedef struct mi_inbox_buffer {
     uint32_t byte_size; // of `bytes`
 } mi_inbox_buffer;
 
+// Told of a message that has just become an event, on the world's thread: its type, its value (not aligned; NULL: a
+// tag), and whether it was drained by the beginning of a tick, not by mica_inbox_drain. It must change nothing of the
+// world.
+typedef void (*mi_inbox_tap)(mica_world *world, const mi_type *type, const void *value, bool begins_tick, void *user);
+
+typedef struct mi_inbox_listener {
+    mi_inbox_tap tap;
+    void *user;
+} mi_inbox_listener;
+
 struct mica_inbox {
-    mica_world *world; // of the world's thread alone
+    mica_world *world;                     // of the world's thread alone
+    MI_ARRAY(mi_inbox_listener) listeners; // of the world's thread alone
     const mica_schema *schema;
     mi_inbox_buffer drained; // of the world's thread alone: messages that are being sent
     uint32_t sent_count;     // of `drained`: sent already
@@ -33,3 +44,10 @@ struct mica_inbox {
 
 // The inbox of a world; NULL: nobody has asked for it yet.
 mica_inbox *mi_inbox_find(const mica_world *world);
+
+// Lets a function hear of all messages from now on, as whoever records what comes from outside does; made known to the
+// world's inbox, which is made for it. False: out of memory, no error is set. Who gives a world the same messages again
+// posts them (mica_inbox_post) in the order in which he was told of them; taps are told of those as well.
+bool mi_inbox_listen(mica_world *world, mi_inbox_tap tap, void *user);
+// Ends that, unless it was ended already.
+void mi_inbox_unlisten(mica_world *world, mi_inbox_tap tap, void *user);

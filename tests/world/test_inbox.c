@@ -1,5 +1,6 @@
 // The inbox: bounds, what it refuses, and many threads that post at once.
 #include "support/test_allocator.h"
+#include "world/inbox.h"
 
 #include <mica/mica.h>
 
@@ -218,6 +219,72 @@ static void a_world_without_an_inbox_drains_nothing(void **state) {
     mica_world_destroy(world);
 }
 
+// Those who listen
+
+typedef struct heard {
+    char text[64];
+    int32_t by_hand_count;
+} heard;
+
+static void hear(mica_world *world, const mi_type *type, const void *value, bool begins_tick, void *user) {
+    heard *h = user;
+    int32_t first = 0;
+    if (value != NULL) {
+        memcpy(&first, value, 1);
+    }
+    const size_t length = strlen(h->text);
+    snprintf(h->text + length, sizeof(h->text) - length, "%s%d ", type->info.name, (int)first);
+    h->by_hand_count += !begins_tick;
+    assert_non_null(world);
+}
+
+static void who_listens_is_told_of_all_messages_in_order(void **state) {
+    const fixture *f = *state;
+    heard first = {.by_hand_count = 0};
+    heard second = {.by_hand_count = 0};
+    assert_true(mi_inbox_listen(f->world, hear, &first));
+    assert_true(mi_inbox_listen(f->world, hear, &second));
+    mica_post(f->inbox, Packet, {{7}});
+    mica_post(f->inbox, Message, {8, 0});
+    mica_post_tag(f->inbox, Ping);
+    assert_string_equal(first.text, "");
+    assert_int_equal(mica_world_step(f->world, 1), MICA_OK);
+    assert_string_equal(first.text, "Packet7 Message8 Ping0 ");
+    assert_int_equal(first.by_hand_count, 0);
+    mi_inbox_unlisten(f->world, hear, &first);
+    mi_inbox_unlisten(f->world, hear, &first);
+    mica_post(f->inbox, Message, {9, 0});
+    assert_int_equal(mica_inbox_drain(f->world), 1);
+    assert_string_equal(first.text, "Packet7 Message8 Ping0 ");
+    assert_string_equal(second.text, "Packet7 Message8 Ping0 Message9 ");
+    assert_int_equal(second.by_hand_count, 1);
+}
+
+static void listening_makes_the_inbox(void **state) {
+    (void)state;
+    test_allocator allocator;
+    test_allocator_init(&allocator);
+    mica_world *world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&allocator)});
+    heard h = {.by_hand_count = 0};
+    for (uint64_t n = 1;; n++) {
+        mica_error_clear();
+        test_allocator_fail_at(&allocator, n);
+        const bool listens = mi_inbox_listen(world, hear, &h);
+        if (!test_allocator_fail_stop(&allocator)) {
+            assert_true(listens);
+            break;
+        }
+        assert_false(listens);
+        assert_int_equal(mica_last_result(), MICA_OK);
+    }
+    mica_register(world, Message);
+    assert_int_equal(mica_post(mica_world_inbox(world), Message, {3, 0}), MICA_OK);
+    assert_int_equal(mica_inbox_drain(world), 1);
+    assert_string_equal(h.text, "Message3 ");
+    mica_world_destroy(world);
+    test_allocator_finish(&allocator);
+}
+
 // Many threads post while the world's thread ticks.
 
 enum { PRODUCER_COUNT = 6, MESSAGE_COUNT = 1000 };
@@ -318,6 +385,8 @@ int main(void) {
         CASE(another_descriptor_of_a_known_name_is_found),
         CASE(posting_allocates_nothing),
         CASE(messages_stay_when_memory_runs_out),
+        CASE(who_listens_is_told_of_all_messages_in_order),
+        cmocka_unit_test(listening_makes_the_inbox),
         cmocka_unit_test(a_world_without_an_inbox_drains_nothing),
         cmocka_unit_test(many_threads_post_while_the_world_ticks),
     };
