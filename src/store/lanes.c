@@ -8,6 +8,7 @@
 #include "store/lanes.h"
 
 #include "store/fields.h"
+#include "store/strided.h"
 
 #include <string.h>
 
@@ -123,35 +124,6 @@ size_t mi_lanes_moved_offset(const mi_type *type, uint32_t to_room, uint32_t fro
 
 // Values
 
-// Copies `count` pieces of `size` bytes between arrays of these strides. Sizes that are known when this is compiled
-// cost a load and a store.
-static inline void copy_pieces(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride, size_t size,
-                               uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(to + i * to_stride, from + i * from_stride, size);
-    }
-}
-
-static void copy_strided(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride, size_t size,
-                         uint32_t count) {
-    switch (size) {
-    case 1:
-        copy_pieces(to, to_stride, from, from_stride, 1, count);
-        break;
-    case 2:
-        copy_pieces(to, to_stride, from, from_stride, 2, count);
-        break;
-    case 4:
-        copy_pieces(to, to_stride, from, from_stride, 4, count);
-        break;
-    case 8:
-        copy_pieces(to, to_stride, from, from_stride, 8, count);
-        break;
-    default:
-        copy_pieces(to, to_stride, from, from_stride, size, count);
-    }
-}
-
 static bool has_padding(const mi_type *type) {
     const mi_lane *last = &type->lanes.data[type->lanes.count - 1];
     return last->before + last->size != type->info.size;
@@ -165,8 +137,8 @@ void mi_lanes_read(const mi_type *type, uint32_t room, const uint8_t *column, ui
     }
     for (uint32_t i = 0; i < type->lanes.count; i++) {
         const mi_lane lane = type->lanes.data[i];
-        copy_strided((uint8_t *)values + lane.offset, value_size,
-                     column + mi_lane_start(type, i, room) + (size_t)row * lane.size, lane.size, lane.size, count);
+        mi_copy_strided((uint8_t *)values + lane.offset, value_size,
+                        column + mi_lane_start(type, i, room) + (size_t)row * lane.size, lane.size, lane.size, count);
     }
 }
 
@@ -178,7 +150,7 @@ void mi_lanes_write(const mi_type *type, uint32_t room, uint8_t *column, uint32_
         if (values == NULL) {
             memset(to, 0, (size_t)lane.size * count);
         } else {
-            copy_strided(to, lane.size, (const uint8_t *)values + lane.offset, type->info.size, lane.size, count);
+            mi_copy_strided(to, lane.size, (const uint8_t *)values + lane.offset, type->info.size, lane.size, count);
         }
     }
 }

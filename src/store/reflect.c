@@ -37,15 +37,12 @@ void mi_reflection_free(mi_reflection *reflection, mi_heap *heap) {
     MI_FREE(heap, MICA_MEMORY_SCHEMA, &reflection->fields);
     MI_FREE(heap, MICA_MEMORY_SCHEMA, &reflection->enumerators);
     MI_FREE(heap, MICA_MEMORY_SCHEMA, &reflection->entities);
+    mi_ranges_free(heap, &reflection->ranges);
     mi_heap_release(heap, MICA_MEMORY_SCHEMA, reflection, sizeof(*reflection), _Alignof(mi_reflection));
 }
 
-static const mi_reflection *reflection_of(const mi_type *type) {
-    return mi_load_pointer(&type->reflection);
-}
-
 static const mi_reflection *nested_reflection(const mica_schema *schema, const mi_declared_field *field) {
-    return reflection_of(mi_schema_type_at(schema, field->type));
+    return mi_type_reflection(mi_schema_type_at(schema, field->type));
 }
 
 // Making a reflection out of a declaration whose nested types are all known
@@ -128,6 +125,11 @@ static bool publish_reflection(mica_schema *schema, mi_type *type, const mi_decl
         return false;
     }
     fill_reflection(schema, reflection, type->fields, declaration);
+    if (!mi_ranges_find(&schema->heap, schema, type, reflection->fields.data, reflection->fields.count,
+                        &reflection->ranges)) {
+        mi_reflection_free(reflection, &schema->heap);
+        return false;
+    }
     mi_store_pointer(&type->reflection, reflection);
     return true;
 }
@@ -193,7 +195,7 @@ static resolve_step look_up(const type_resolution *resolution, const type_frame 
     if (is_unknown_now(schema, nested)) {
         return unknown(frame, "the fields of this type are not known", place, 0);
     }
-    if (reflection_of(nested) == NULL) {
+    if (mi_type_reflection(nested) == NULL) {
         *deeper = nested;
         return STEP_DEEPER;
     }
@@ -260,7 +262,7 @@ static mica_result resolve(mica_schema *schema, mi_type *type) {
         pop_type(&resolution, false);
     }
     MI_FREE(&schema->heap, MICA_MEMORY_SCHEMA, &resolution.frames);
-    return step == STEP_NO_MEMORY ? MICA_OUT_OF_MEMORY : reflection_of(type) != NULL ? MICA_OK : MICA_UNREFLECTED;
+    return step == STEP_NO_MEMORY ? MICA_OUT_OF_MEMORY : mi_type_reflection(type) != NULL ? MICA_OK : MICA_UNREFLECTED;
 }
 
 static void refuse_unreflected(const mi_type *type, mi_refusal *refusal) {
@@ -286,7 +288,7 @@ static mica_result reflect(const mica_schema *const_schema, mica_component id, c
     if (found == NULL) {
         return MICA_UNKNOWN;
     }
-    *reflection = reflection_of(found);
+    *reflection = mi_type_reflection(found);
     if (*reflection != NULL) {
         return MICA_OK;
     }
@@ -296,11 +298,11 @@ static mica_result reflect(const mica_schema *const_schema, mica_component id, c
     mica_schema *schema = mi_schema_writable(const_schema);
     mi_lock_take(&schema->lock);
     mi_type *type = mi_schema_type_at(schema, id);
-    mica_result result = reflection_of(type) != NULL ? MICA_OK : MICA_UNREFLECTED;
+    mica_result result = mi_type_reflection(type) != NULL ? MICA_OK : MICA_UNREFLECTED;
     if (result != MICA_OK && !is_unknown_now(schema, type)) {
         result = resolve(schema, type);
     }
-    *reflection = reflection_of(type);
+    *reflection = mi_type_reflection(type);
     if (result == MICA_UNREFLECTED && refusal != NULL) {
         refuse_unreflected(type, refusal);
     }
