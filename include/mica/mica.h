@@ -14,6 +14,7 @@
 #include <mica/inbox.h>
 #include <mica/index.h>
 #include <mica/lane.h>
+#include <mica/math.h>
 #include <mica/memory.h>
 #include <mica/name.h>
 #include <mica/observer.h>

@@ -1415,6 +1415,11 @@ static void let_system_ask(sweep *s) {
 static bool a_tick_runs(sweep *s) {
     return mica_world_step(s->w.world, 2) == MICA_OK && s->inside_worked && mica_world_tick(s->w.world) == 2;
 }
+static bool angles_are_computed(sweep *s) {
+    (void)s;
+    return mica_sin(1) == mica_sincos(1).sine && mica_cos(1) == mica_sincos(1).cosine && mica_atan2(0, 1) == 0 &&
+           mica_sinf(1) == mica_sincosf(1).sine && mica_cosf(1) == mica_sincosf(1).cosine && mica_atan2f(0, 1) == 0;
+}
 static void fail_the_run(sweep *s, mica_run *run) {
     (void)s;
     mica_run_fail(run, MICA_IO, "the disk is full");
@@ -1561,6 +1566,8 @@ static bool another_world_ends(sweep *s) {
 }
 
 static const sweep_operation needs_nothing[] = {
+    {"mica_atan2", angles_are_computed, NULL, false},
+    {"mica_atan2f", angles_are_computed, NULL, false},
     {"mica_catalog_at", a_catalog_is_used_up, fill_catalog, false},
     {"mica_catalog_count", a_catalog_is_used_up, fill_catalog, false},
     {"mica_catalog_destroy", a_catalog_is_used_up, fill_catalog, false},
@@ -1572,6 +1579,8 @@ static const sweep_operation needs_nothing[] = {
     {"mica_commands_resolve", a_placeholder_is_resolved, apply_all_sorts, false},
     {"mica_commands_statistics", a_buffer_tells, apply_and_record_one, false},
     {"mica_commands_world", a_buffer_tells, apply_and_record_one, false},
+    {"mica_cos", angles_are_computed, NULL, false},
+    {"mica_cosf", angles_are_computed, NULL, false},
     {"mica_delta_time", a_tick_runs, let_system_ask, false},
     {"mica_diagnosis_name", findings_are_told, add_idle_system, false},
     {"mica_entity_alive", values_are_read_and_written, NULL, false},
@@ -1663,6 +1672,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_schema_info", a_schema_answers, NULL, false},
     {"mica_schema_release", a_schema_answers, NULL, false},
     {"mica_schema_retain", a_schema_answers, NULL, false},
+    {"mica_sin", angles_are_computed, NULL, false},
+    {"mica_sincos", angles_are_computed, NULL, false},
+    {"mica_sincosf", angles_are_computed, NULL, false},
+    {"mica_sinf", angles_are_computed, NULL, false},
     {"mica_slot_map_clear", a_map_is_used_up, fill_map, false},
     {"mica_slot_map_count", a_map_is_used_up, fill_map, false},
     {"mica_slot_map_destroy", a_map_is_used_up, fill_map, false},
