@@ -22,6 +22,7 @@
 #include <mica/plugin.h>
 #include <mica/pool.h>
 #include <mica/query.h>
+#include <mica/random.h>
 #include <mica/resource.h>
 #include <mica/result.h>
 #include <mica/schema.h>

@@ -200,6 +200,12 @@ MICA_API void *mica_run_state_of(mica_run *run);
 /// The system's own value as a `T *`; NULL if it has none.
 #define mica_run_state(RUN, T) ((T *)mica_run_state_of(RUN))
 
+/// The system's own generator of random numbers (random.h), as good as the system and part of the world's state. It
+/// begins as `mica_random_split_named` of the generator of the world's seed, by the system's name, when the system is
+/// added: what a system draws depends on neither other systems nor the order of adding them, and the same whatever runs
+/// beside it. A system that is removed and added again begins anew.
+MICA_API mica_random *mica_run_random(mica_run *run);
+
 /// The definition's `user`.
 MICA_API void *mica_run_user(const mica_run *run);
 

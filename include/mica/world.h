@@ -14,6 +14,7 @@
 
 #include <mica/entity.h>
 #include <mica/memory.h>
+#include <mica/random.h>
 #include <mica/result.h>
 #include <mica/schema.h>
 #include <mica/type.h>
@@ -40,6 +41,7 @@ typedef struct mica_world_def {
     mica_schema *schema;      ///< shared with other worlds; NULL: one of its own
     mica_allocator allocator; ///< zero: the default allocator
     mica_log_handler log;
+    uint64_t seed;                ///< of its random numbers and its systems'; 0: `MICA_RANDOM_SEED` (random.h)
     uint32_t entity_capacity;     ///< entities to make room for at once
     double fixed_delta_seconds;   ///< length of a tick of `mica_world_advance`; 0: 1/60
     int32_t advance_tick_limit;   ///< most ticks of one `mica_world_advance`; 0: 8
@@ -124,6 +126,14 @@ MICA_API mica_world_stats mica_world_statistics(const mica_world *world);
 /// component, resource or queued event whose fields are known. `MICA_OK`, or `MICA_INVALID` with the first fault in the
 /// last error; `MICA_OUT_OF_MEMORY`. For tests and debugging. O(everything).
 MICA_API mica_result mica_world_validate(mica_world *world);
+
+/// The world's own generator of random numbers, for whoever has the world to themselves: the program between ticks,
+/// exclusive systems, start and stop functions, observers. It begins as `mica_random_seeded` of the definition's seed,
+/// is part of the world's state, and as good as the world; values may be assigned to it. Structure that is locked by a
+/// walk does not matter. NULL: `MICA_LOCKED` while a system that declared its access runs, because what systems side by
+/// side drew from it would depend on who comes first (they have `mica_run_random`), and `MICA_INVALID` (no world).
+/// O(1).
+MICA_API mica_random *mica_world_random(mica_world *world);
 
 /// The id of `type` in the world's schema, registered if it is new; 0 as `mica_schema_register`. Parallel systems and
 /// loaders need types registered early. O(1) once known.

@@ -309,6 +309,10 @@ void *mica_run_state_of(mica_run *run) {
     return is_run(run, __func__) ? run->system->state : NULL;
 }
 
+mica_random *mica_run_random(mica_run *run) {
+    return is_run(run, __func__) ? &run->system->random : NULL;
+}
+
 void *mica_run_user(const mica_run *run) {
     return is_run(run, __func__) ? run->system->user : NULL;
 }

@@ -540,6 +540,8 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->functions[MI_CALL_RUN] = def->run;
     system->functions[MI_CALL_STOP] = def->stop;
     system->user = def->user;
+    const mica_random seeded = mi_world_seeded(world);
+    system->random = mica_random_split_named(&seeded, def->name);
     system->enabled_next = !def->disabled;
     system->begun_before = systems->begun_count;
     if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||

@@ -10,7 +10,8 @@ typedef struct mi_system {
     uint32_t id;
     void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
     void *user;
-    mica_query *query; // NULL: none
+    mica_random random; // its own generator
+    mica_query *query;  // NULL: none
     uint32_t query_count;
     mica_query *queries[MICA_SYSTEM_QUERY_MAX];
     mica_commands *commands;

@@ -78,6 +78,7 @@ static mica_world *begin_world(const mica_world_def *def) {
     world->def.fixed_memory = NULL;
     world->def.rooms = NULL;
     world->def.room_count = 0;
+    world->random = mi_world_seeded(world);
     return world;
 }
 
@@ -207,6 +208,19 @@ int32_t mica_world_entity_count(const mica_world *world) {
 
 uint64_t mica_world_version(const mica_world *world) {
     return world == NULL ? 0 : world->store.version;
+}
+
+mica_random *mica_world_random(mica_world *world) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
+        return NULL;
+    }
+    if (world->front.running_locks) {
+        mi_fail(&world->log, MICA_LOCKED, __func__, "system \"{}\" runs, which has a generator of its own",
+                MI_TEXT(world->running_system));
+        return NULL;
+    }
+    return &world->random;
 }
 
 mica_component mica_world_register(mica_world *world, mica_type *type) {

@@ -44,8 +44,8 @@ typedef struct mi_extension {
     // tick does not begin; the next attempt at it calls all parts again.
     mica_result (*begin_tick)(mica_world *world, void *state);
     const mi_part *part; // what of it is state of the world; NULL: nothing is
-    // May be NULL: entities, rows, elements and values are others than before, since a state was restored. What the part
-    // has found out about them is void. Called when all is in place; cannot fail.
+    // May be NULL: entities, rows, elements and values are others than before, since a state was restored. What the
+    // part has found out about them is void. Called when all is in place; cannot fail.
     void (*rewound)(mica_world *world, void *state);
 } mi_extension;
 
@@ -110,6 +110,8 @@ struct mica_world {
     char *name;
     mica_world_def def;
 
+    mica_random random; // the world's own generator
+
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
@@ -167,6 +169,11 @@ static inline void mi_world_close_copy(mica_world *world, const mi_lanes_copy *c
 // Writes a value that the row of an entity at `location` has in lanes.
 void mi_world_write_lanes(mica_world *world, mica_entity entity, uint32_t location, mica_component component,
                           const void *value);
+
+// The generator that a world begins with, and that those of its systems are split from.
+static inline mica_random mi_world_seeded(const mica_world *world) {
+    return mica_random_seeded(world->def.seed != 0 ? world->def.seed : MICA_RANDOM_SEED);
+}
 
 // What the innermost callback that may record is given to record into; NULL: there is none.
 static inline mica_commands *mi_callback_commands(const mica_world *world) {

@@ -1406,6 +1406,7 @@ static void ask_the_run(sweep *s, mica_run *run) {
                        mica_run_stage(run) == MICA_UPDATE && mica_run_system(run).id == s->system.id &&
                        mica_run_commands(run) != NULL && mica_run_state(run, Health)->now == 0 &&
                        mica_run_user(run) == s && mica_run_since(run) > 0 &&
+                       mica_random_next(mica_run_random(run)) != mica_random_next(mica_run_random(run)) &&
                        mica_query_count(mica_run_query(run, 0)) == 1;
 }
 static void let_system_ask(sweep *s) {
@@ -1414,6 +1415,20 @@ static void let_system_ask(sweep *s) {
 }
 static bool a_tick_runs(sweep *s) {
     return mica_world_step(s->w.world, 2) == MICA_OK && s->inside_worked && mica_world_tick(s->w.world) == 2;
+}
+static bool numbers_are_drawn(sweep *s) {
+    mica_random *random = mica_world_random(s->w.world);
+    mica_random seeded = mica_random_seeded(MICA_RANDOM_SEED);
+    if (mica_random_next(random) != mica_random_next(&seeded)) {
+        return false;
+    }
+    mica_random_jump(random);
+    mica_random part = mica_random_split(random, 1);
+    mica_random named = mica_random_split_named(random, "name");
+    int32_t items[2] = {1, 2};
+    return mica_random_below(random, 5) < 5 && mica_random_range(&part, -1, -1) == -1 && mica_random_unit(&named) < 1 &&
+           mica_random_unitf(random) < 1 && mica_random_chance(random, 1) &&
+           mica_random_shuffle(random, items, 2, sizeof(items[0])) == MICA_OK && items[0] + items[1] == 3;
 }
 static bool angles_are_computed(sweep *s) {
     (void)s;
@@ -1651,6 +1666,17 @@ static const sweep_operation needs_nothing[] = {
     {"mica_query_release", a_known_query_answers, NULL, false},
     {"mica_query_retain", a_known_query_answers, NULL, false},
     {"mica_query_text", a_known_query_answers, NULL, false},
+    {"mica_random_below", numbers_are_drawn, NULL, false},
+    {"mica_random_chance", numbers_are_drawn, NULL, false},
+    {"mica_random_jump", numbers_are_drawn, NULL, false},
+    {"mica_random_next", numbers_are_drawn, NULL, false},
+    {"mica_random_range", numbers_are_drawn, NULL, false},
+    {"mica_random_seeded", numbers_are_drawn, NULL, false},
+    {"mica_random_shuffle", numbers_are_drawn, NULL, false},
+    {"mica_random_split", numbers_are_drawn, NULL, false},
+    {"mica_random_split_named", numbers_are_drawn, NULL, false},
+    {"mica_random_unit", numbers_are_drawn, NULL, false},
+    {"mica_random_unitf", numbers_are_drawn, NULL, false},
     {"mica_resource_get", resources_are_used_and_removed, NULL, false},
     {"mica_resource_get_write", resources_are_used_and_removed, NULL, false},
     {"mica_resource_remove", resources_are_used_and_removed, NULL, false},
@@ -1660,6 +1686,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_run_commands", a_tick_runs, let_system_ask, false},
     {"mica_run_fail", a_failing_tick_says_so, let_system_fail, false},
     {"mica_run_query", a_tick_runs, let_system_ask, false},
+    {"mica_run_random", a_tick_runs, let_system_ask, false},
     {"mica_run_since", a_tick_runs, let_system_ask, false},
     {"mica_run_stage", a_tick_runs, let_system_ask, false},
     {"mica_run_state_of", a_tick_runs, let_system_ask, false},
@@ -1708,6 +1735,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_memory", a_world_answers, NULL, false},
     {"mica_world_name", a_world_answers, NULL, false},
     {"mica_world_plan", the_plan_is_told, NULL, false},
+    {"mica_world_random", numbers_are_drawn, NULL, false},
     {"mica_world_refresh", killed_ones_are_destroyed, hide_one, false},
     {"mica_world_schema", a_world_answers, NULL, false},
     {"mica_world_set_budget", figures_are_told, NULL, false},
