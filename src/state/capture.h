@@ -37,8 +37,8 @@ mi_image *mi_capture_column(mi_capture *capture, const mi_captured_column *colum
 bool mi_pools_capture(mi_capture *capture, mica_snapshot *snapshot);
 bool mi_tables_capture(mi_capture *capture, mica_snapshot *snapshot);
 
-// Memory of a rows image for so many components, columns and chunks, with one reference and all chunks NULL; NULL: out
-// of memory. Releasing it releases its chunks.
+// Memory of a rows image for so many components, columns and chunks, with a number of its own, one reference and all
+// chunks NULL; NULL: out of memory. Releasing it releases its chunks.
 mi_rows_image *mi_rows_image_create(mi_vault *vault, uint32_t component_count, uint32_t column_count,
                                     uint32_t chunk_count);
 void mi_rows_image_release(mi_rows_image *rows);

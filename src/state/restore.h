@@ -10,6 +10,7 @@
 typedef struct mi_restore {
     mica_world *world;
     const mica_snapshot *snapshot;
+    const mica_snapshot *base; // whose images columns name; NULL: none
     mica_result result; // MICA_OK, or the first failure: MICA_OUT_OF_MEMORY, MICA_LIMIT, MICA_FORMAT, MICA_UNKNOWN
     const char *limit;  // what there is no more of, if that is MICA_LIMIT
     struct mi_prepared_table *tables; // of tables.c

@@ -32,6 +32,7 @@ typedef struct mi_chunk_image {
 
 typedef struct mi_rows_image {
     mi_vault *vault; // holds no reference: the snapshot does
+    uint64_t number; // never 0, and no image's or other rows': pools name their rows by it (store/pool.h)
     uint32_t reference_count;
     uint32_t row_count; // of a pool: positions, tombstones included
     uint8_t shift;      // chunk k holds the rows from k << shift on

@@ -82,9 +82,34 @@ static mi_group *create_group(const mi_store *store, mi_pool *const *pools, uint
     return group;
 }
 
+// The smallest of the pools that members must be in; of equal ones the first owned one, else the first by name: numbers
+// of pools hang on who was named first.
+static const mi_pool *smallest_of(const mi_store *store, const mi_group *group) {
+    const mi_pool *smallest = group->owned[0];
+    for (uint32_t i = 1; i < group->owned_count; i++) {
+        if (mi_pool_live_count(group->owned[i]) < mi_pool_live_count(smallest)) {
+            smallest = group->owned[i];
+        }
+    }
+    for (uint32_t i = 0; i < store->pool_list.count; i++) {
+        const mi_pool *pool = store->pool_list.data[i];
+        if (!mi_bit_get(group->all, group->word_count, i) || pool->owner == group) {
+            continue;
+        }
+        const uint32_t count = mi_pool_live_count(pool);
+        if (count < mi_pool_live_count(smallest) ||
+            (count == mi_pool_live_count(smallest) && smallest->owner != group &&
+             mi_type_compare_names(pool->type, smallest->type) < 0)) {
+            smallest = pool;
+        }
+    }
+    return smallest;
+}
+
 // Takes in everybody who belongs. A walk over an owned pool meets nobody twice: whoever is swapped to the position that
 // the walk stands at was behind it already.
-static void fill_group(mi_store *store, mi_group *group, const mi_pool *smallest) {
+static void fill_group(mi_store *store, mi_group *group) {
+    const mi_pool *smallest = smallest_of(store, group);
     for (uint32_t position = 0; position < smallest->count; position++) {
         if (mi_pool_is_live(smallest, position)) {
             const mica_entity entity = smallest->entities[position];
@@ -96,7 +121,6 @@ static void fill_group(mi_store *store, mi_group *group, const mi_pool *smallest
 mi_group *mi_store_add_group(mi_store *store, mi_pool *const *pools, uint32_t owned_count, uint32_t all_count,
                              uint32_t none_count, const char *name, const mi_group **rival) {
     mi_heap *heap = store->heap;
-    const mi_pool *smallest = pools[0];
     for (uint32_t i = 0; i < owned_count; i++) {
         if (pools[i]->owner != NULL) {
             store->failure = MICA_EXISTS;
@@ -113,9 +137,6 @@ mi_group *mi_store_add_group(mi_store *store, mi_pool *const *pools, uint32_t ow
             (i < owned_count && !mi_store_reserve_spare(store, pools[i]->type))) {
             return NULL;
         }
-        if (i < all_count && mi_pool_live_count(pools[i]) < mi_pool_live_count(smallest)) {
-            smallest = pools[i];
-        }
     }
     mi_group *group = create_group(store, pools, owned_count, all_count, none_count, name);
     if (group == NULL) {
@@ -130,8 +151,37 @@ mi_group *mi_store_add_group(mi_store *store, mi_pool *const *pools, uint32_t ow
         }
     }
     store->groups.data[store->groups.count++] = group;
-    fill_group(store, group, smallest);
+    fill_group(store, group);
     return group;
+}
+
+// What is wrong with where members stand in the owned pools, or NULL.
+static const char *find_misplaced(const mi_store *store, const mi_group *group) {
+    const mi_pool *first = group->owned[0];
+    for (uint32_t i = 0; i < group->owned_count; i++) {
+        if (group->count > 0 &&
+            memcmp(group->owned[i]->entities, first->entities, group->count * sizeof(mica_entity)) != 0) {
+            return "groups: two pools of a group have its members in different orders";
+        }
+    }
+    for (uint32_t position = 0; position < first->count; position++) {
+        if (matches(store, group, mi_store_mask(store, first->entities[position])) != (position < group->count)) {
+            return "groups: a member does not match, or somebody who matches is no member";
+        }
+    }
+    return NULL;
+}
+
+void mi_store_renew_group(mi_store *store, mi_group *group) {
+    const mi_pool *first = group->owned[0];
+    group->count = 0;
+    while (group->count < first->count && matches(store, group, mi_store_mask(store, first->entities[group->count]))) {
+        group->count++;
+    }
+    if (find_misplaced(store, group) != NULL) {
+        group->count = 0;
+        fill_group(store, group);
+    }
 }
 
 // Takes a group out of a list that may have it, MI_ARRAY(mi_group *), and keeps the order of the rest.
@@ -178,20 +228,11 @@ const char *mi_store_validate_group(const mi_store *store, const mi_group *group
             return "groups: a pool and a group disagree about each other";
         }
     }
-    const mi_pool *first = group->owned[0];
     for (uint32_t i = 0; i < group->owned_count; i++) {
         const mi_pool *pool = group->owned[i];
         if (pool->owner != group || pool->type->info.stable || group->count > pool->count) {
             return "groups: a pool is not owned as it should be";
         }
-        if (group->count > 0 && memcmp(pool->entities, first->entities, group->count * sizeof(mica_entity)) != 0) {
-            return "groups: two pools of a group have its members in different orders";
-        }
     }
-    for (uint32_t position = 0; position < first->count; position++) {
-        if (matches(store, group, mi_store_mask(store, first->entities[position])) != (position < group->count)) {
-            return "groups: a member does not match, or somebody who matches is no member";
-        }
-    }
-    return NULL;
+    return find_misplaced(store, group);
 }

@@ -34,11 +34,6 @@ static size_t value_align(const mi_pool *pool) {
     return pool->type->info.align > VALUE_ALIGN ? pool->type->info.align : VALUE_ALIGN;
 }
 
-// How many pages so many positions take.
-static uint32_t pages_for(const mi_pool *pool, uint64_t positions) {
-    return (uint32_t)((positions + (1u << pool->page_shift) - 1) >> pool->page_shift);
-}
-
 // A capacity of `need`, `least` and the double of the present one at least; more than POSITION_MAX is never needed.
 static uint32_t grown(uint32_t capacity, uint64_t need, uint32_t least) {
     uint64_t wanted = (uint64_t)capacity * 2 < least ? least : (uint64_t)capacity * 2;
@@ -148,7 +143,7 @@ static bool resize_page_lists(mi_pool *pool, mi_heap *heap, uint32_t page_capaci
         images = stamps + page_capacity;
         pages = (uint8_t **)(void *)(images + page_capacity);
     }
-    const uint32_t used = pages_for(pool, pool->value_capacity);
+    const uint32_t used = mi_pool_pages_for(pool, pool->value_capacity);
     MI_ASSERT(used <= page_capacity);
     if (used > 0 && page_capacity > 0) { // the second follows from the first, which analysers do not see
         memcpy(stamps, pool->stamps, used * sizeof(uint64_t));
@@ -165,7 +160,7 @@ static bool resize_page_lists(mi_pool *pool, mi_heap *heap, uint32_t page_capaci
 
 // Makes sure that the lists have room for the pages of so many positions.
 static bool reserve_page_lists(mi_pool *pool, mi_heap *heap, uint64_t positions) {
-    const uint32_t need = pages_for(pool, positions);
+    const uint32_t need = mi_pool_pages_for(pool, positions);
     return need <= pool->page_capacity ||
            resize_page_lists(pool, heap, grown(pool->page_capacity, need, PAGE_CAPACITY_LEAST));
 }
@@ -186,7 +181,7 @@ static bool resize_piece(mi_pool *pool, mi_heap *heap, const mica_allocator *val
         *moved = (mi_pool_moved){.from = from, .to = to, .byte_size = (size_t)pool->count * pool->size};
     }
     give(heap, from, values_bytes(pool, pool->value_capacity), value_align(pool));
-    const uint32_t page_count = pages_for(pool, capacity);
+    const uint32_t page_count = mi_pool_pages_for(pool, capacity);
     for (uint32_t i = 0; i < page_count; i++) {
         pool->pages[i] = to + ((size_t)i << pool->page_shift) * pool->size;
     }
@@ -198,7 +193,7 @@ static bool resize_piece(mi_pool *pool, mi_heap *heap, const mica_allocator *val
 
 // Gives back the last pages of a paged pool, all but `keep`.
 static void drop_pages(mi_pool *pool, mi_heap *heap, uint32_t keep) {
-    for (uint32_t i = pages_for(pool, pool->value_capacity); i-- > keep;) {
+    for (uint32_t i = mi_pool_pages_for(pool, pool->value_capacity); i-- > keep;) {
         give(heap, pool->pages[i], values_bytes(pool, 1u << pool->page_shift), value_align(pool));
     }
     pool->value_capacity = keep << pool->page_shift;
@@ -207,9 +202,9 @@ static void drop_pages(mi_pool *pool, mi_heap *heap, uint32_t keep) {
 
 // Adds pages to a paged pool until `need` positions have room for a value; all or none. The lists have room.
 static bool add_pages(mi_pool *pool, mi_heap *heap, uint64_t need) {
-    const uint32_t old_count = pages_for(pool, pool->value_capacity);
+    const uint32_t old_count = mi_pool_pages_for(pool, pool->value_capacity);
     while (pool->value_capacity < need) {
-        const uint32_t page = pages_for(pool, pool->value_capacity);
+        const uint32_t page = mi_pool_pages_for(pool, pool->value_capacity);
         pool->pages[page] = take(heap, values_bytes(pool, 1u << pool->page_shift), value_align(pool));
         if (pool->pages[page] == NULL) {
             drop_pages(pool, heap, old_count);
@@ -370,7 +365,7 @@ void mi_pool_publish_many(mi_pool *pool, const mica_entity *entities, uint32_t c
     pool->count += count;
     pool->structure++;
     if (pool->size != 0) {
-        for (uint32_t page = first >> pool->page_shift; page < pages_for(pool, pool->count); page++) {
+        for (uint32_t page = first >> pool->page_shift; page < mi_pool_pages_for(pool, pool->count); page++) {
             pool->stamps[page] = version;
         }
     }
@@ -394,28 +389,27 @@ void mi_pool_swap(mi_pool *pool, const mica_allocator *values, uint32_t a, uint3
     }
 }
 
-// Destructs the values of all live elements, runs of them within a page at once.
-static void destruct_values(mi_pool *pool, const mica_allocator *values) {
+void mi_pool_destruct(const mi_pool *pool, const mica_allocator *values, uint32_t first, uint32_t end) {
     if (pool->type->info.hooks.destruct == NULL || pool->size == 0) {
         return;
     }
     const uint32_t row_mask = (1u << pool->page_shift) - 1;
-    uint32_t position = 0;
-    while (position < pool->count) {
+    uint32_t position = first;
+    while (position < end) {
         if (!mi_pool_is_live(pool, position)) {
             position++;
             continue;
         }
-        const uint32_t first = position++;
-        while (position < pool->count && (position & row_mask) != 0 && mi_pool_is_live(pool, position)) {
+        const uint32_t run = position++;
+        while (position < end && (position & row_mask) != 0 && mi_pool_is_live(pool, position)) {
             position++;
         }
-        mi_value_destruct(pool->type, values, mi_pool_value(pool, first), position - first);
+        mi_value_destruct(pool->type, values, mi_pool_value(pool, run), position - run);
     }
 }
 
 void mi_pool_clear(mi_pool *pool, mi_heap *heap, const mica_allocator *values) {
-    destruct_values(pool, values);
+    mi_pool_destruct(pool, values, 0, pool->count);
     for (uint32_t page = 0; page < pool->sparse_count; page++) {
         drop_sparse_page(pool, heap, page);
     }
@@ -540,12 +534,12 @@ bool mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values) 
         return is_done;
     }
     if (is_paged(pool)) {
-        drop_pages(pool, heap, pages_for(pool, pool->count));
+        drop_pages(pool, heap, mi_pool_pages_for(pool, pool->count));
     } else if (pool->value_capacity != pool->count) {
         mi_pool_moved moved;
         is_done = resize_piece(pool, heap, values, pool->count, &moved) && is_done;
     }
-    const uint32_t page_count = pages_for(pool, pool->value_capacity);
+    const uint32_t page_count = mi_pool_pages_for(pool, pool->value_capacity);
     return (page_count == pool->page_capacity || resize_page_lists(pool, heap, page_count)) && is_done;
 }
 
@@ -578,7 +572,7 @@ uint32_t mi_pool_position_of(const mi_pool *pool, const void *address) {
         return MI_POSITION_NONE;
     }
     // Whether an address is in memory that it may not be in is a question for numbers, not for pointers.
-    const uint32_t pieces = is_paged(pool) ? pages_for(pool, pool->count) : pool->count > 0;
+    const uint32_t pieces = is_paged(pool) ? mi_pool_pages_for(pool, pool->count) : pool->count > 0;
     const size_t piece_size = (size_t)(is_paged(pool) ? 1u << pool->page_shift : pool->count) * pool->size;
     for (uint32_t i = 0; i < pieces; i++) {
         const uintptr_t offset = (uintptr_t)address - (uintptr_t)pool->pages[i];
@@ -605,7 +599,7 @@ static const char *validate_room(const mi_pool *pool) {
     if ((pool->live != NULL) != (pool->type->info.stable && pool->capacity > 0)) {
         return "pool: only stable pools have bits of who is live";
     }
-    const uint32_t page_count = pages_for(pool, pool->value_capacity);
+    const uint32_t page_count = mi_pool_pages_for(pool, pool->value_capacity);
     if (pool->values != (is_paged(pool) || page_count == 0 ? NULL : pool->pages[0])) {
         return "pool: packed values are not where they are said to be";
     }

@@ -60,6 +60,10 @@ typedef struct mi_pool {
     mi_region *region;      // where pages of `sparse` come from, NULL: the heap
     uint32_t page_capacity; // of `pages`, `stamps` and `images`
     const mi_type *type;
+    // The number of the rows in a snapshot (state/snapshot.h) that have its elements, tombstones included, in this
+    // order as long as `structure` is rows_structure; 0: none.
+    uint64_t rows_named;
+    uint64_t rows_structure;
     struct mi_group *owner;             // the group that keeps its members in front, NULL: none
     MI_ARRAY(struct mi_group *) groups; // all groups that its elements decide about, the owner included
 } mi_pool;
@@ -116,6 +120,8 @@ void mi_pool_bury(mi_pool *pool, uint32_t position);
 static inline void mi_pool_take_out(mi_pool *pool, mi_heap *heap, const mica_allocator *values, uint32_t position);
 // Swaps two live elements with their values. Cannot fail: moves by way of `spare`, raw memory for one value.
 void mi_pool_swap(mi_pool *pool, const mica_allocator *values, uint32_t a, uint32_t b, void *spare);
+// Destructs the values of the live elements at [first, end), runs of them within a page at once; the elements stay.
+void mi_pool_destruct(const mi_pool *pool, const mica_allocator *values, uint32_t first, uint32_t end);
 // Destructs all values and takes all elements out; room for values and handles stays.
 void mi_pool_clear(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
 
@@ -189,6 +195,10 @@ static inline void mi_pool_take_over(mi_pool *pool, uint32_t position, uint32_t 
 }
 static inline uint64_t mi_pool_version(const mi_pool *pool, uint32_t position) {
     return mi_stamp_version(pool->stamps[position >> pool->page_shift]);
+}
+// How many pages so many positions take.
+static inline uint32_t mi_pool_pages_for(const mi_pool *pool, uint64_t positions) {
+    return (uint32_t)((positions + (1u << pool->page_shift) - 1) >> pool->page_shift);
 }
 // How many values follow each other from a position on.
 static inline uint32_t mi_pool_room(const mi_pool *pool, uint32_t position) {

@@ -161,6 +161,9 @@ bool mi_store_reserve_spare(mi_store *store, const mi_type *type);
 mi_group *mi_store_add_group(mi_store *store, mi_pool *const *pools, uint32_t owned_count, uint32_t all_count,
                              uint32_t none_count, const char *name, const mi_group **rival);
 void mi_store_drop_group(mi_store *store, mi_group *group);
+// Counts the members anew, after elements and masks have become others all at once. Nobody moves if the members stand
+// in front in the same order everywhere; else they are taken in as when the group was made. O(elements of its pools).
+void mi_store_renew_group(mi_store *store, mi_group *group);
 // The entity is about to lose all its elements: the group that owns the pool lets it go.
 void mi_store_leave_group(mi_store *store, const mi_pool *pool, mica_entity entity);
 // What is wrong with a group, or NULL. O(elements of its pools).

@@ -61,8 +61,7 @@ static mica_result find_sortable(mica_world *world, mica_component component, mi
 // Arrays
 
 static uint32_t page_count_of(const mi_pool *pool) {
-    const uint64_t page_size = UINT64_C(1) << pool->page_shift;
-    return pool->size == 0 ? 0 : (uint32_t)((pool->count + page_size - 1) >> pool->page_shift);
+    return pool->size == 0 ? 0 : mi_pool_pages_for(pool, pool->count);
 }
 
 static mica_pool_view view_of(const mi_pool *pool) {
