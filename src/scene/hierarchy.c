@@ -68,6 +68,11 @@ static bool is_orphan(const mica_world *world, const mi_hierarchy *hierarchy, ui
     return (node == NULL || node->parent == 0) && value_of(world, hierarchy, index, &column) != NULL;
 }
 
+static void count_orphans(mi_hierarchy *hierarchy, int32_t more) {
+    hierarchy->orphan_count += (uint32_t)more;
+    hierarchy->nodes.version += more != 0;
+}
+
 // Gives the entity ChildOf with this value, or replaces the value. The caller says whether somebody is told, and tells
 // of it.
 static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_entity child, mica_entity parent,
@@ -76,7 +81,7 @@ static mica_result put_value(mica_world *world, mi_hierarchy *hierarchy, mica_en
     mi_table *from = table_of(&world->store, child);
     linked->is_set = mi_table_has(from, hierarchy->child_of);
     if (linked->is_set) {
-        hierarchy->orphan_count -= is_orphan(world, hierarchy, index);
+        count_orphans(hierarchy, -is_orphan(world, hierarchy, index));
         write_parent(world, hierarchy, index, parent);
         return MICA_OK;
     }
@@ -112,7 +117,7 @@ static mica_result take_value(mica_world *world, mi_hierarchy *hierarchy, mica_e
     }
     const bool orphan = is_orphan(world, hierarchy, mica_entity_index(child));
     const mica_result result = move_without(world, child, to, linked, call);
-    hierarchy->orphan_count -= result == MICA_OK && orphan;
+    count_orphans(hierarchy, -(result == MICA_OK && orphan));
     return result;
 }
 
@@ -134,7 +139,7 @@ static void give_up_parent(mica_world *world, mi_hierarchy *hierarchy, mica_enti
     const uint32_t index = mica_entity_index(child);
     if (to == NULL || move_without(world, child, to, linked, call) != MICA_OK) {
         write_parent(world, hierarchy, index, MICA_NULL);
-        hierarchy->orphan_count++;
+        count_orphans(hierarchy, 1);
         linked->is_set = true;
     }
     if (parent_index(hierarchy, index) != 0) {
@@ -295,7 +300,7 @@ static void relation_release(mica_world *world, mica_entity entity) {
     mi_hierarchy *hierarchy = mi_hierarchy_find(world);
     mi_store *store = &world->store;
     const uint32_t index = mica_entity_index(entity);
-    hierarchy->orphan_count -= hierarchy->orphan_count > 0 && is_orphan(world, hierarchy, index);
+    count_orphans(hierarchy, -(hierarchy->orphan_count > 0 && is_orphan(world, hierarchy, index)));
     const mi_node *node = mi_nodes_find(&hierarchy->nodes, index);
     if (node == NULL || (node->parent == 0 && node->child_count == 0)) {
         return;
@@ -446,7 +451,8 @@ bool mica_child_of_attach(mica_world *world) {
                                         .state = hierarchy,
                                         .validate = validate_hierarchy,
                                         .destroy = destroy_hierarchy,
-                                        .trim = trim_hierarchy};
+                                        .trim = trim_hierarchy,
+                                        .part = &mi_hierarchy_part};
         if (!mi_world_add_extension(world, &extension)) {
             destroy_hierarchy(world, hierarchy);
             return false;
@@ -463,8 +469,7 @@ bool mica_child_of_attach(mica_world *world) {
     return hierarchy->child_of != 0 && mi_world_add_relation(world, &relation);
 }
 
-// The hierarchy of a world that is about to be linked in; NULL with the error set.
-static mi_hierarchy *ensure(mica_world *world, const char *call) {
+mi_hierarchy *mi_hierarchy_open(mica_world *world, const char *call) {
     const mica_component child_of = mica_world_component(world, mica_type_of(mica_child_of));
     const mi_type *type = child_of == 0 ? NULL : mi_world_type(world, child_of, call);
     return type == NULL || mi_world_attach(world, type, call) != MICA_OK ? NULL : mi_hierarchy_find(world);
@@ -482,7 +487,7 @@ mica_result mica_entity_set_parent(mica_world *world, mica_entity child, mica_en
     if (result != MICA_OK) {
         return result;
     }
-    mi_hierarchy *hierarchy = ensure(world, call);
+    mi_hierarchy *hierarchy = mi_hierarchy_open(world, call);
     if (hierarchy == NULL) {
         return mica_last_result();
     }
@@ -493,7 +498,7 @@ mica_result mica_entity_set_parent(mica_world *world, mica_entity child, mica_en
 
 mica_result mica_commands_set_parent(mica_commands *commands, mica_entity child, mica_entity parent, mica_pose pose) {
     static const char call[] = "mica_commands_set_parent";
-    const mi_hierarchy *hierarchy = commands == NULL ? NULL : ensure(mica_commands_world(commands), call);
+    const mi_hierarchy *hierarchy = commands == NULL ? NULL : mi_hierarchy_open(mica_commands_world(commands), call);
     if (hierarchy == NULL) {
         return commands == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a command buffer")
                                 : mica_last_result();
@@ -529,7 +534,7 @@ mica_result mica_entity_destroy_subtree(mica_world *world, mica_entity root) {
 
 mica_result mica_commands_destroy_subtree(mica_commands *commands, mica_entity root) {
     static const char call[] = "mica_commands_destroy_subtree";
-    const mi_hierarchy *hierarchy = commands == NULL ? NULL : ensure(mica_commands_world(commands), call);
+    const mi_hierarchy *hierarchy = commands == NULL ? NULL : mi_hierarchy_open(mica_commands_world(commands), call);
     if (hierarchy == NULL) {
         return commands == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a command buffer")
                                 : mica_last_result();
@@ -879,7 +884,7 @@ mica_result mica_entity_set_parent_many(mica_world *world, const mica_entity *ch
     if (result != MICA_OK || count == 0) {
         return result;
     }
-    batch.hierarchy = ensure(world, call);
+    batch.hierarchy = mi_hierarchy_open(world, call);
     if (batch.hierarchy == NULL) {
         return mica_last_result();
     }

@@ -14,7 +14,7 @@ typedef struct mi_place {
 typedef struct mi_hierarchy {
     mi_nodes nodes;
     mica_component child_of;
-    uint32_t orphan_count; // roots that have kept ChildOf, with a null parent
+    uint32_t orphan_count; // roots that have kept ChildOf, with a null parent; counts as a link in `nodes.version`
     // Of mica_transform_resolve.
     mi_levels levels;
     MI_ARRAY(mi_place) places;             // by chunk id, of the running pass
@@ -23,6 +23,12 @@ typedef struct mi_hierarchy {
 
 // NULL: nothing has ever been linked.
 mi_hierarchy *mi_hierarchy_find(const mica_world *world);
+
+// As mi_hierarchy_find, made on first use; NULL with the error set.
+mi_hierarchy *mi_hierarchy_open(mica_world *world, const char *call);
+
+// Links as state of the world; see hierarchy_state.c.
+extern const mi_part mi_hierarchy_part;
 
 // The value of a component in the row of slot `index`, and its column; NULL if it is not there.
 static inline void *mi_hierarchy_value(const mica_world *world, uint32_t index, mica_component component, size_t size,

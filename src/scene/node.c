@@ -44,7 +44,7 @@ static void join(mi_nodes *nodes, uint32_t parent, uint32_t first, uint32_t last
     *(next != 0 ? &mi_nodes_at(nodes, next)->previous : &above->last_child) = last;
 }
 
-static void append(mi_nodes *nodes, uint32_t child, uint32_t parent) {
+void mi_nodes_append(mi_nodes *nodes, uint32_t child, uint32_t parent) {
     mi_node *node = mi_nodes_at(nodes, child);
     mi_node *above = mi_nodes_at(nodes, parent);
     node->parent = parent;
@@ -81,7 +81,7 @@ static void list_root(mi_nodes *nodes, uint32_t index) {
     }
     const bool listed = is_listed(nodes, index);
     if (node->child_count > 0 && !listed) {
-        append(nodes, index, 0);
+        mi_nodes_append(nodes, index, 0);
     } else if (node->child_count == 0 && listed) {
         take_out(nodes, index);
     }
@@ -100,7 +100,7 @@ void mi_nodes_link(mi_nodes *nodes, uint32_t child, uint32_t parent) {
         list_root(nodes, child);
         return;
     }
-    append(nodes, child, parent);
+    mi_nodes_append(nodes, child, parent);
     if (mi_nodes_at(nodes, parent)->child_count == 1) {
         list_root(nodes, parent);
     }
@@ -148,6 +148,18 @@ uint32_t mi_nodes_marks(mi_nodes *nodes, uint32_t count) {
     const uint32_t first = nodes->mark_used + 1;
     nodes->mark_used += count;
     return first;
+}
+
+void mi_nodes_unlink_all(mi_nodes *nodes) {
+    for (uint32_t page = 0; page < nodes->pages.count; page++) {
+        for (uint32_t i = 0; nodes->pages.data[page] != NULL && i < MI_NODE_PAGE_SIZE; i++) {
+            mi_node *node = &nodes->pages.data[page][i];
+            *node = (mi_node){.mark = node->mark};
+        }
+    }
+    nodes->version++;
+    nodes->linked_count = 0;
+    nodes->parent_count = 0;
 }
 
 void mi_nodes_clear(mi_nodes *nodes, mi_heap *heap) {

@@ -36,12 +36,19 @@ bool mi_nodes_reserve(mi_nodes *nodes, mi_heap *heap, uint32_t index);
 // Makes `child` the last child of `parent`, or a root (0). Both have records; what would be a cycle must not come here.
 void mi_nodes_link(mi_nodes *nodes, uint32_t child, uint32_t parent);
 
+// Makes `child`, which is in no list, the last child of `parent`. With parent 0 it comes to the roots that have
+// children, whether or not it has some yet.
+void mi_nodes_append(mi_nodes *nodes, uint32_t child, uint32_t parent);
+
 // Puts the children of `index` in its place among its siblings, in their order (or makes them roots if it is one), and
 // takes `index` out, as one without parent and children.
 void mi_nodes_lift_children(mi_nodes *nodes, uint32_t index);
 
 // Hands out `count` marks that no record carries: the one returned and those after it.
 uint32_t mi_nodes_marks(mi_nodes *nodes, uint32_t count);
+
+// Forgets all links, but keeps the records.
+void mi_nodes_unlink_all(mi_nodes *nodes);
 
 // Forgets all links and gives the pages back.
 void mi_nodes_clear(mi_nodes *nodes, mi_heap *heap);

@@ -27,8 +27,7 @@ static void fail_write(mi_writer *writer, mica_result result, const mi_type *typ
     }
 }
 
-// Room for further bytes, which count as written; NULL: none.
-static uint8_t *append(mi_writer *writer, size_t byte_size) {
+uint8_t *mi_write_room(mi_writer *writer, size_t byte_size) {
     mi_record *record = writer->record;
     if (writer->result != MICA_OK) {
         return NULL;
@@ -44,7 +43,7 @@ static uint8_t *append(mi_writer *writer, size_t byte_size) {
 }
 
 void mi_write_bytes(mi_writer *writer, const void *bytes, size_t byte_size) {
-    uint8_t *place = byte_size > 0 ? append(writer, byte_size) : NULL;
+    uint8_t *place = byte_size > 0 ? mi_write_room(writer, byte_size) : NULL;
     if (place != NULL) {
         memcpy(place, bytes, byte_size);
     }

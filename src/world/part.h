@@ -14,6 +14,7 @@
 #include "store/schema.h"
 
 struct mica_world;
+struct mica_snapshot;
 
 // A value of a type with hooks, in memory of its own.
 typedef struct mi_record_value {
@@ -39,6 +40,8 @@ typedef struct mi_writer {
     const mi_type *type; // which cannot be copied
 } mi_writer;
 
+// Room for further bytes, which count as written and are the caller's to fill; NULL: none. Good until the next write.
+uint8_t *mi_write_room(mi_writer *writer, size_t byte_size);
 void mi_write_bytes(mi_writer *writer, const void *bytes, size_t byte_size);
 void mi_write_u8(mi_writer *writer, uint8_t number);
 void mi_write_u32(mi_writer *writer, uint32_t number);
@@ -49,6 +52,20 @@ void mi_write_text(mi_writer *writer, const char *text); // NULL: as ""
 void mi_write_component(mi_writer *writer, mica_component component);
 // A value; of a type without data nothing is written.
 void mi_write_value(mi_writer *writer, const mi_type *type, const void *value);
+
+// Numbers in room that was asked for, and in bytes that were read.
+static inline void mi_put_u32(uint8_t *to, uint32_t number) {
+    for (uint32_t i = 0; i < sizeof(number); i++) {
+        to[i] = (uint8_t)(number >> 8 * i);
+    }
+}
+static inline uint32_t mi_get_u32(const uint8_t *from) {
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < sizeof(number); i++) {
+        number |= (uint32_t)from[i] << 8 * i;
+    }
+    return number;
+}
 
 // Reads a record. After the first failure all numbers are 0 and all texts empty.
 typedef struct mi_reader {
@@ -85,7 +102,8 @@ bool mi_read_value(mi_reader *reader, const mi_type *type, const mica_allocator 
 // Whether all was read without failure; if something is left, that is one.
 bool mi_reader_end(mi_reader *reader);
 
-// A part. Its functions find its state by themselves; a world that has none yet is as one with its initial state.
+// A part. Its functions find its state by themselves; a world that has none yet is as one with its initial state, of
+// which nothing is written: a record without bytes says the same as none.
 typedef struct mi_part {
     const char *name; // no other part has it
     // A number that differs from all that it was before as soon as `save` might write something else. It never goes
@@ -93,10 +111,15 @@ typedef struct mi_part {
     uint64_t (*stamp)(const struct mica_world *world);
     void (*save)(const struct mica_world *world, mi_writer *writer);
     // Reads; `reader` NULL: the snapshot knows nothing of the part, which is to be in its initial state. Anything but
-    // MICA_OK: the reader's failure, or MICA_OUT_OF_MEMORY; no error is set.
+    // MICA_OK: the reader's failure, or MICA_OUT_OF_MEMORY; no error is set. Slots have the capacity that they are
+    // going to need. The record stays where it is until commit or cancel, so what is prepared may lead into it.
     mica_result (*prepare)(struct mica_world *world, mi_reader *reader, void **prepared);
     void (*commit)(struct mica_world *world, void *prepared);
     void (*cancel)(struct mica_world *world, void *prepared);
+    // May be NULL: the record stands for itself. What of that which was prepared does not go with the entities and
+    // components of the snapshot that the record is in (as a literal), or NULL. To be asked between prepare and commit
+    // wherever a snapshot was not taken of a world but put together from bytes.
+    const char *(*check)(const struct mica_world *world, const void *prepared, const struct mica_snapshot *snapshot);
 } mi_part;
 
 // The parts that every world has, in the order in which they are written and read; those of extensions follow.
