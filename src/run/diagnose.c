@@ -213,7 +213,7 @@ static uint32_t count_removals(const mi_system *system, const mica_query *query)
     if (query == NULL || query->removed == NULL) {
         return 0;
     }
-    const mi_removals *removals = &query->removed->removals;
+    const mi_removals *removals = &query->removed->state.removals;
     return removals->entries.count - mi_removals_find(removals, system->since);
 }
 

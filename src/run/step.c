@@ -16,6 +16,7 @@
 #include "base/os.h"
 #include "world/commands.h"
 #include "world/query.h"
+#include "world/rewind.h"
 #include "world/tracker.h"
 
 // Notes why the tick ends. The first reason counts.
@@ -45,7 +46,7 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     world->running = NULL;
     world->running_system = NULL;
     world->front.running_locks = false;
-    world->running_since = 0;
+    world->running_since = world->outside_since;
     if (world->front.walk_count > walk_count) {
         mi_world_close_walks(world); // it would lock the world for ever
         fail(run->failure, system, run->stage, MICA_LOCKED, "it left a walk open");
@@ -200,7 +201,7 @@ uint64_t mica_world_advance_version(mica_world *world) {
         mi_fail_plain(&world->log, MICA_LOCKED, __func__, "a tick runs: its versions are those of its plan");
         return 0;
     }
-    const uint64_t version = world->store.version++;
+    const uint64_t version = mi_outside_version(world, world->store.version++);
     if (world->front.walk_count == 0) { // a walk may be going over removals
         mi_trackers_end_round(world, keep_for_systems, systems);
     }
@@ -294,7 +295,7 @@ mica_stage mica_run_stage(const mica_run *run) {
 }
 
 uint64_t mica_run_since(const mica_run *run) {
-    return is_run(run, __func__) ? run->since : 0;
+    return is_run(run, __func__) ? mi_outside_version(run->world, run->since) : 0;
 }
 
 mica_system mica_run_system(const mica_run *run) {

@@ -4,8 +4,9 @@
 // what could not be stamped on it: so a look at a page that is there needs no look at `lost`.
 #include "store/stamps.h"
 
-#define PAGE_STAMPS (1u << MI_STAMPS_SHIFT)
-#define PAGE_BYTE_SIZE (PAGE_STAMPS * sizeof(uint64_t))
+#include <string.h>
+
+#define PAGE_BYTE_SIZE (MI_STAMPS_PAGE * sizeof(uint64_t))
 
 bool mi_stamps_open(mi_stamps *stamps, mi_heap *heap, uint32_t entity_index) {
     const uint32_t page = entity_index >> MI_STAMPS_SHIFT;
@@ -24,10 +25,25 @@ bool mi_stamps_open(mi_stamps *stamps, mi_heap *heap, uint32_t entity_index) {
     if (fresh == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < PAGE_STAMPS; i++) {
+    for (uint32_t i = 0; i < MI_STAMPS_PAGE; i++) {
         fresh[i] = stamps->lost;
     }
     stamps->pages.data[page] = fresh;
+    return true;
+}
+
+bool mi_stamps_copy(const mi_stamps *stamps, mi_heap *heap, mi_stamps *copy) {
+    for (uint32_t page = 0; page < stamps->pages.count; page++) {
+        if (stamps->pages.data[page] == NULL) {
+            continue;
+        }
+        if (!mi_stamps_open(copy, heap, page << MI_STAMPS_SHIFT)) {
+            mi_stamps_free(copy, heap);
+            return false;
+        }
+        memcpy(copy->pages.data[page], stamps->pages.data[page], PAGE_BYTE_SIZE);
+    }
+    copy->lost = stamps->lost;
     return true;
 }
 

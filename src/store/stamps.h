@@ -8,6 +8,7 @@
 #include "base/array.h"
 
 #define MI_STAMPS_SHIFT 12u // entities a page
+#define MI_STAMPS_PAGE (1u << MI_STAMPS_SHIFT)
 
 typedef struct mi_stamps {
     MI_ARRAY(uint64_t *) pages; // NULL: nobody there is stamped
@@ -17,6 +18,8 @@ typedef struct mi_stamps {
 // Makes sure of the page of an entity; false: out of memory.
 bool mi_stamps_open(mi_stamps *stamps, mi_heap *heap, uint32_t entity_index);
 void mi_stamps_free(mi_stamps *stamps, mi_heap *heap);
+// Makes `copy`, which is empty, the same; false: out of memory, and it is empty.
+bool mi_stamps_copy(const mi_stamps *stamps, mi_heap *heap, mi_stamps *copy);
 
 // Stamps an entity; false: out of memory, and `lost` has it.
 static inline bool mi_stamps_put(mi_stamps *stamps, mi_heap *heap, uint32_t entity_index, uint64_t stamp) {
@@ -26,7 +29,7 @@ static inline bool mi_stamps_put(mi_stamps *stamps, mi_heap *heap, uint32_t enti
         stamps->lost = stamp;
         return false;
     }
-    stamps->pages.data[page][entity_index & ((1u << MI_STAMPS_SHIFT) - 1)] = stamp;
+    stamps->pages.data[page][entity_index & (MI_STAMPS_PAGE - 1)] = stamp;
     return true;
 }
 
@@ -35,5 +38,5 @@ static inline uint64_t mi_stamps_of(const mi_stamps *stamps, uint32_t entity_ind
     if (page >= stamps->pages.count || stamps->pages.data[page] == NULL) {
         return stamps->lost;
     }
-    return stamps->pages.data[page][entity_index & ((1u << MI_STAMPS_SHIFT) - 1)];
+    return stamps->pages.data[page][entity_index & (MI_STAMPS_PAGE - 1)];
 }

@@ -1,35 +1,44 @@
 // Versions of single entities: the latest stamp among those that what an entity has stands under.
 //
 // Stamps are those of columns and pages, so they say "may have changed since" of all that stands there. The column of
-// handles is stamped when a row comes or moves.
+// handles is stamped when a row comes or moves. What is handed out are outside versions (rewind.h).
 #include <mica/subscription.h>
 
-#include "world/world.h"
+#include "world/rewind.h"
 
-static uint64_t column_version(const mi_table *table, uint8_t *base, mica_component component) {
-    return mi_column_version(mi_table_any_column(table, base, component));
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
 }
 
-static uint64_t page_version(const mi_pool *pool, uint32_t position) {
-    return pool->size == 0 ? 0 : mi_pool_version(pool, position);
+// Of a component that the entity has with data, in the table at its location; 0: of the handles there.
+static uint64_t column_version(const mica_world *world, uint32_t location, mica_component component) {
+    const mi_store *store = &world->store;
+    const mi_table *table = mi_store_table_at(store, location);
+    uint8_t *base = mi_store_base(store, location);
+    uint8_t *column = component == 0 ? base : mi_table_any_column(table, base, component);
+    const uint64_t version = mi_outside_version(world, mi_column_version(column));
+    return world->rewind == NULL ? version : later(version, mi_rewind_of_row(world, location, component));
+}
+
+static uint64_t page_version(const mica_world *world, const mi_pool *pool, uint32_t position) {
+    const uint64_t version = mi_outside_version(world, mi_pool_version(pool, position));
+    return world->rewind == NULL ? version : later(version, mi_rewind_of_position(world, pool, position));
 }
 
 // Of a component that the entity has, in the table at its location.
-static uint64_t version_in_table(const mi_store *store, const mi_type *type, uint32_t location) {
+static uint64_t version_in_table(const mica_world *world, const mi_type *type, uint32_t location) {
     if (type->info.size == 0) {
         return 0;
     }
-    return type->info.always_dirty
-               ? store->version
-               : column_version(mi_store_table_at(store, location), mi_store_base(store, location), type->info.id);
+    return type->info.always_dirty ? mi_outside_now(world) : column_version(world, location, type->info.id);
 }
 
-static uint64_t version_in_pool(const mi_store *store, const mi_pool *pool, mica_entity entity) {
+static uint64_t version_in_pool(const mica_world *world, const mi_pool *pool, mica_entity entity) {
     const uint32_t position = mi_pool_find(pool, entity);
-    if (position == MI_POSITION_NONE) {
+    if (position == MI_POSITION_NONE || pool->size == 0) {
         return 0;
     }
-    return pool->type->info.always_dirty ? store->version : page_version(pool, position);
+    return pool->type->info.always_dirty ? mi_outside_now(world) : page_version(world, pool, position);
 }
 
 uint64_t mica_entity_component_version(const mica_world *world, mica_entity entity, mica_component component) {
@@ -42,13 +51,8 @@ uint64_t mica_entity_component_version(const mica_world *world, mica_entity enti
     if (type == NULL || !mi_world_has(world, entity, location, component)) {
         return 0;
     }
-    const mi_store *store = &world->store;
-    const mi_pool *pool = mi_store_find_pool(store, component);
-    return pool != NULL ? version_in_pool(store, pool, entity) : version_in_table(store, type, location);
-}
-
-static uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
+    const mi_pool *pool = mi_store_find_pool(&world->store, component);
+    return pool != NULL ? version_in_pool(world, pool, entity) : version_in_table(world, type, location);
 }
 
 uint64_t mica_entity_version(const mica_world *world, mica_entity entity) {
@@ -60,15 +64,15 @@ uint64_t mica_entity_version(const mica_world *world, mica_entity entity) {
     uint64_t version = 0;
     if (location != 0) {
         const mi_table *table = mi_store_table_at(store, location);
-        version = mi_column_version(mi_store_base(store, location));
+        version = column_version(world, location, 0);
         for (uint32_t i = 0; i < table->column_count; i++) {
-            version = later(version, version_in_table(store, table->columns[i].type, location));
+            version = later(version, version_in_table(world, table->columns[i].type, location));
         }
     }
     const uint64_t *mask = mi_store_mask(store, entity);
     for (uint32_t number = mi_store_next_pool(store, mask, 0); number != MI_POOL_NONE;
          number = mi_store_next_pool(store, mask, number + 1)) {
-        version = later(version, version_in_pool(store, store->pool_list.data[number], entity));
+        version = later(version, version_in_pool(world, store->pool_list.data[number], entity));
     }
     return version;
 }

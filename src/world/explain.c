@@ -3,8 +3,8 @@
 //
 // Terms, tables and pools stand in canonical order, so that the order of registration does not show.
 #include "base/text.h"
+#include "world/rewind.h"
 #include "world/since.h"
-#include "world/tracker.h"
 #include "world/walk.h"
 
 #include <inttypes.h>
@@ -34,20 +34,32 @@ static const char *verdict(const mi_filter *filter, mica_entity entity, const mi
     return is_on ? "fails: it is there" : is_off ? "fails: it is disabled" : "fails: it is not there";
 }
 
-// The version that decides about a change of an entity, and what it is of.
+// A version that is compared for who asks, as the public face says it.
+static uint64_t said_version(const mi_filter *filter, uint64_t version) {
+    return filter->is_outside ? version : mi_outside_version(filter->query->world, version);
+}
+
+// The version that decides about a change of an entity, as the public face says it, and what it is of.
 static uint64_t deciding_version(const mi_filter *filter, mica_entity entity, const mi_query_change *change,
                                  const char **of) {
     const uint32_t index = mica_entity_index(entity);
+    const mi_tracked *tracked = change->tracker == NULL ? NULL : mi_tracker_for(change->tracker, filter->is_outside);
     if (change->asks == MI_ASKS_ADDED) {
         *of = "it was added";
-        return mi_stamps_of(&change->tracker->added, index);
+        return said_version(filter, mi_stamps_of(&tracked->added, index));
     }
-    if (change->tracker != NULL && filter->since >= change->tracker->rows_since) {
+    if (tracked != NULL && filter->tracked_since >= tracked->rows_since) {
         *of = "its value was written";
-        return mi_stamps_of(&change->tracker->rows, index);
+        return said_version(filter, mi_stamps_of(&tracked->rows, index));
+    }
+    const uint64_t written = mi_outside_version(filter->query->world, mi_since_stamp(filter->store, entity, change));
+    const uint64_t noted = filter->is_outside ? mi_since_noted(filter, entity, change) : 0;
+    if (noted > written) {
+        *of = "a state was restored";
+        return noted;
     }
     *of = change->pool != NULL ? "its page was written" : "its column was written";
-    return mi_since_stamp(filter->store, entity, change);
+    return written;
 }
 
 static void explain_change(const mi_filter *filter, mica_entity entity, const mi_query_change *change,
@@ -66,35 +78,36 @@ static void explain_change(const mi_filter *filter, mica_entity entity, const mi
     const uint64_t version = deciding_version(filter, entity, change, &of);
     if (version == 0) {
         mi_text_add(out, "%s: it has been there for longer than is known, asked is since version %" PRIu64 "\n",
-                    verdict_text, filter->since);
+                    verdict_text, said_version(filter, filter->tracked_since));
         return;
     }
     mi_text_add(out, "%s: %s at version %" PRIu64 ", asked is since version %" PRIu64 "\n", verdict_text, of, version,
-                filter->since);
+                said_version(filter, filter->tracked_since));
 }
 
-static void explain_removal(const mica_query *query, mica_entity entity, uint64_t since, mi_text_out *out) {
-    const bool was_removed = mi_removals_has(&query->removed->removals, entity, since);
+static void explain_removal(const mi_filter *filter, mica_entity entity, mi_text_out *out) {
+    const mica_query *query = filter->query;
+    const bool was_removed = mi_removals_has(mi_filter_removals(filter), entity, filter->tracked_since);
     mi_text_add(out, "  removed %s: %s since version %" PRIu64 "\n", component_name(query, query->removed->component),
-                was_removed ? "holds: it was removed" : "fails: it was not removed", since);
+                was_removed ? "holds: it was removed" : "fails: it was not removed",
+                said_version(filter, filter->tracked_since));
 }
 
 static void explain_entity(const mica_query *query, mica_entity entity, mi_text_out *out) {
     const mi_store *store = &query->world->store;
     const uint32_t index = mica_entity_index(entity);
+    const mi_filter filter = mi_filter_make(query, query->world->running_since);
     uint32_t location = 0;
     if (query->removed_alone) { // whether it is alive is not asked
-        const uint64_t since = query->world->running_since;
-        const bool matches = mi_removals_has(&query->removed->removals, entity, since);
+        const bool matches = mi_removals_has(mi_filter_removals(&filter), entity, filter.tracked_since);
         mi_text_add(out, "%s (%s)\n", matches ? "matches" : "does not match", query->text);
-        explain_removal(query, entity, since, out);
+        explain_removal(&filter, entity, out);
         return;
     }
     if (!mi_slots_resolve(&store->slots, entity, &location)) {
         mi_text_add(out, "does not match: the entity is not alive\n");
         return;
     }
-    const mi_filter filter = mi_filter_make(query, query->world->running_since);
     mi_text_add(out, "%s (%s)\n", mi_query_passes(query, entity) ? "matches" : "does not match", query->text);
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[query->by_name[i]];
@@ -108,7 +121,7 @@ static void explain_entity(const mica_query *query, mica_entity entity, mi_text_
             }
         }
         if ((term->asks & MI_ASKS_REMOVED) != 0) {
-            explain_removal(query, entity, filter.since, out);
+            explain_removal(&filter, entity, out);
         }
     }
     if (mi_marks_has(&store->killed, index)) {

@@ -5,11 +5,17 @@
 // can be disabled cost look-ups of their own while one of the query's is.
 #include "world/filter.h"
 
-#include "world/tracker.h"
+#include "world/rewind.h"
 
 mi_filter mi_filter_make(const mica_query *query, uint64_t since) {
     const mi_store *store = &query->world->store;
-    mi_filter filter = {.query = query, .store = store, .tests = MI_TEST_TABLE, .since = since};
+    mi_filter filter = {.query = query, .store = store, .tests = MI_TEST_TABLE, .since = since, .tracked_since = since};
+    if (MICA_UNLIKELY((since & MI_SINCE_OUTSIDE) != 0)) {
+        filter.is_outside = true;
+        filter.noted_since = since & ~MI_SINCE_OUTSIDE;
+        filter.tracked_since = filter.noted_since;
+        filter.since = mi_rewind_to_inside(query->world->rewind, filter.noted_since);
+    }
     if (query->pool_term_count > 0) {
         filter.tests |= MI_TEST_MASK;
     }
@@ -23,7 +29,7 @@ mi_filter mi_filter_make(const mica_query *query, uint64_t since) {
     if (filter.toggles != 0) {
         filter.tests |= MI_TEST_TOGGLES;
     }
-    if (query->change_count > 0 && (since != 0 || query->change_clauses != 0)) {
+    if (query->change_count > 0 && (filter.since != 0 || query->change_clauses != 0)) {
         filter.tests |= MI_TEST_CHANGES;
     }
     return filter;
@@ -119,7 +125,7 @@ bool mi_filter_toggles(const mi_filter *filter, mica_entity entity) {
 bool mi_query_passes(const mica_query *query, mica_entity entity) {
     const uint64_t since = query->world->running_since;
     mi_filter filter = mi_filter_make(query, since);
-    if (query->removed != NULL && !mi_removals_has(&query->removed->removals, entity, since)) {
+    if (query->removed != NULL && !mi_removals_has(mi_filter_removals(&filter), entity, filter.tracked_since)) {
         return false;
     }
     const uint32_t location = mi_slots_location(&filter.store->slots, mica_entity_index(entity));

@@ -4,6 +4,7 @@
 
 #include "store/visibility.h"
 #include "world/query.h"
+#include "world/tracker.h"
 
 // What has to be looked at for each entity.
 #define MI_TEST_TABLE 1u   // its table is any: not known to match
@@ -18,11 +19,15 @@ typedef struct mi_filter {
     const mi_store *store;
     uint32_t tests;
     uint64_t since;          // later changes than this version count; 0: all
+    bool is_outside;         // who asks looks from outside, and the world was restored
+    uint64_t noted_since;    // of who does: exchanges by later restores (outside version) count as well
+    uint64_t tracked_since;  // what trackers' stamps are compared with: `since`, or of who does `noted_since`
     uint64_t toggles;        // as mi_query_active_toggles
     const uint64_t *earlier; // pools, mask_word_count words of them, that a former part of the walk went through; NULL
 } mi_filter;
 
-// The filter of a query for entities of any table. MI_TEST_TABLE needs the query to be up to date.
+// The filter of a query for entities of any table, for who asks since a version (an inside one, or, with
+// MI_SINCE_OUTSIDE, an outside one). MI_TEST_TABLE needs the query to be up to date.
 mi_filter mi_filter_make(const mica_query *query, uint64_t since);
 
 // Masks where disabled components or earlier pools have a say, clauses, toggles.
@@ -63,6 +68,11 @@ static inline bool mi_filter_passes(const mi_filter *filter, mica_entity entity)
            ((tests & MI_TEST_CLAUSES) == 0 || mi_filter_clauses(filter, entity)) &&
            ((tests & MI_TEST_TOGGLES) == 0 || mi_filter_toggles(filter, entity)) &&
            ((tests & MI_TEST_CHANGES) == 0 || mi_filter_changes(filter, entity));
+}
+
+// The log of removals that the query asks for, for who asks.
+static inline const mi_removals *mi_filter_removals(const mi_filter *filter) {
+    return &mi_tracker_for(filter->query->removed, filter->is_outside)->removals;
 }
 
 // Whether an entity has the component of a term, and not disabled.

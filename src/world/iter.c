@@ -5,6 +5,7 @@
 // mica_iter then refers to. A walk that is open counts in its query and its world; the structure lock is that count.
 #include "world/commands.h"
 #include "world/index.h"
+#include "world/rewind.h"
 #include "world/tracker.h"
 #include "world/walk.h"
 
@@ -40,7 +41,12 @@ mica_iter mica_query_begin(mica_query *query) {
 }
 
 mica_iter mica_query_begin_since(mica_query *query, uint64_t version) {
-    return begin(query, version, "mica_query_begin_since");
+    uint64_t since = query == NULL ? 0 : mi_since_outside(query->world, version);
+    if (MICA_UNLIKELY(since >= MI_SINCE_OUTSIDE) && query->world->running != NULL &&
+        version == mi_outside_version(query->world, query->world->running_since)) {
+        since = query->world->running_since; // as what the system asks anyway
+    }
+    return begin(query, since, "mica_query_begin_since");
 }
 
 // Whether the walk was closed with a system that left it open: nothing that it refers to may be there any more.
@@ -382,8 +388,9 @@ int32_t mica_query_size_hint(mica_query *query) {
         hint = live < hint ? live : hint;
     }
     if (query->removed != NULL) {
-        const mi_removals *removals = &query->removed->removals;
-        const uint32_t noted = removals->entries.count - mi_removals_find(removals, query->world->running_since);
+        const mi_filter filter = mi_filter_make(query, query->world->running_since);
+        const mi_removals *removals = mi_filter_removals(&filter);
+        const uint32_t noted = removals->entries.count - mi_removals_find(removals, filter.tracked_since);
         hint = query->removed_alone || noted < hint ? noted : hint;
     }
     return (int32_t)hint;
@@ -416,7 +423,8 @@ bool mica_query_contains(mica_query *query, mica_entity entity) {
         return false;
     }
     if (query->removed_alone) { // whether it is alive is not asked
-        return mi_removals_has(&query->removed->removals, entity, query->world->running_since);
+        const mi_filter filter = mi_filter_make(query, query->world->running_since);
+        return mi_removals_has(mi_filter_removals(&filter), entity, filter.tracked_since);
     }
     return mica_entity_alive(query->world, entity) && mi_query_passes(query, entity);
 }

@@ -10,12 +10,14 @@
 //
 // Keys are told apart by version alone, and a change after sorting may carry the same one: outside systems and walks an
 // order lets the world's version grow once it has sorted; inside, where the version belongs to the step, keys that
-// carry the present version are sorted again next time.
+// carry the present version are sorted again next time. An order is no state of the world and looks at it from outside:
+// it remembers an outside version, so that a restore leaves those keys sorted that it has not exchanged (rewind.h).
 #include "world/order.h"
 
 #include <mica/order.h>
 
 #include "base/sort.h"
+#include "world/rewind.h"
 #include "world/walk.h"
 
 #include <string.h>
@@ -39,7 +41,8 @@ struct mica_order {
     mi_sorted *sorted;       // NULL: not sorted yet
     MI_ARRAY(uint64_t) ties; // bit n: entity n is equal to the one before; room for all
     stamps stamps;
-    uint64_t seen_version; // keys with a later stamp may have changed since
+    uint64_t seen_version; // outside: keys that were written or exchanged later may have changed since
+    uint64_t seen_stamp;   // the same inside, found anew before it is used
 };
 
 typedef enum element_state {
@@ -132,9 +135,12 @@ static bool keys_stand(const mica_order *order) {
         return false;
     }
     const mi_pool *pool = order->column->pool;
+    const bool is_restored = query->world->rewind != NULL;
     if (pool != NULL) {
         for (uint32_t page = 0; (uint64_t)page << pool->page_shift < pool->count; page++) {
-            if (mi_stamp_version(pool->stamps[page]) > order->seen_version) {
+            const uint32_t position = page << pool->page_shift;
+            if (mi_pool_version(pool, position) > order->seen_stamp ||
+                (is_restored && mi_rewind_of_position(query->world, pool, position) > order->seen_version)) {
                 return false;
             }
         }
@@ -144,7 +150,8 @@ static bool keys_stand(const mica_order *order) {
         const mi_table *table = query->tables.data[i];
         for (uint32_t k = 0; (uint64_t)k << table->shift < table->row_count; k++) {
             uint8_t *base = query->world->store.chunks[table->chunk_ids[k]].base;
-            if (mi_column_version(mi_table_column(table, base, order->key)) > order->seen_version) {
+            if (mi_column_version(mi_table_column(table, base, order->key)) > order->seen_stamp ||
+                (is_restored && mi_rewind_of_column(query->world, table, k, order->key) > order->seen_version)) {
                 return false;
             }
         }
@@ -156,16 +163,19 @@ static bool keys_stand(const mica_order *order) {
 
 // The value of an entity's key where it stands, and whether it may have changed.
 static const void *find_key(const mica_order *order, mica_entity entity, bool *has_changed) {
-    const mi_store *store = &order->query->world->store;
+    const mica_world *world = order->query->world;
+    const mi_store *store = &world->store;
     const mi_pool *pool = order->column->pool;
     if (pool != NULL) {
         const uint32_t position = mi_pool_find(pool, entity);
-        *has_changed = mi_pool_version(pool, position) > order->seen_version;
+        *has_changed = mi_pool_version(pool, position) > order->seen_stamp ||
+                       (world->rewind != NULL && mi_rewind_of_position(world, pool, position) > order->seen_version);
         return mi_pool_value(pool, position);
     }
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     uint8_t *column = mi_table_column(mi_store_table_at(store, location), mi_store_base(store, location), order->key);
-    *has_changed = mi_column_version(column) > order->seen_version;
+    *has_changed = mi_column_version(column) > order->seen_stamp ||
+                   (world->rewind != NULL && mi_rewind_of_row(world, location, order->key) > order->seen_version);
     return column + (size_t)mi_row_of(location) * order->column->type->info.size;
 }
 
@@ -401,6 +411,7 @@ static mi_sorter *take_sorter(mica_world *world) {
 static bool update(mica_order *order, const char *call) {
     mica_world *world = order->query->world;
     const stamps now = stamps_of(order->query);
+    order->seen_stamp = mi_inside_version(world, order->seen_version);
     if (order->sorted != NULL && stamps_equal(&now, &order->stamps) && keys_stand(order)) {
         return true;
     }
@@ -412,8 +423,16 @@ static bool update(mica_order *order, const char *call) {
         return false;
     }
     order->stamps = now;
-    order->seen_version = is_alone ? world->store.version++ : world->store.version - 1;
+    order->seen_version = mi_outside_version(world, world->store.version) - !is_alone;
+    world->store.version += is_alone;
     return true;
+}
+
+void mi_world_forget_orders(mica_world *world) {
+    for (uint32_t i = 0; i < world->orders.count; i++) {
+        // Others may have as many entities, of which as many were ever issued.
+        world->orders.data[i]->stamps.entities = UINT64_MAX;
+    }
 }
 
 // The public face

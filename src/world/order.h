@@ -13,3 +13,6 @@ typedef struct mi_sorted {
 
 // Gives a list back; NULL is allowed. The last one frees it.
 void mi_sorted_release(mi_sorted *sorted, mi_heap *heap);
+
+// A state was restored: what orders know of who matches is void. Keys are compared by outside versions and notes.
+void mi_world_forget_orders(mica_world *world);

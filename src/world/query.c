@@ -7,6 +7,7 @@
 #include "world/query.h"
 
 #include "store/visibility.h"
+#include "world/rewind.h"
 #include "world/tracker.h"
 
 #include <string.h>
@@ -616,8 +617,15 @@ uint64_t mi_query_structure(const mica_query *query) {
     return structure;
 }
 
+// A version that is compared for who asks, as the public face says it.
+static uint64_t said_version(const mica_world *world, bool is_outside, uint64_t version) {
+    return is_outside ? version : mi_outside_version(world, version);
+}
+
 mica_result mi_query_check_removed(const mica_query *query, uint64_t since, const char *call) {
-    const mi_removals *removals = &query->removed->removals;
+    const bool is_outside = (since & MI_SINCE_OUTSIDE) != 0;
+    const mi_removals *removals = &mi_tracker_for(query->removed, is_outside)->removals;
+    since &= ~MI_SINCE_OUTSIDE;
     if (since >= removals->lost_version && (since == 0 || since >= removals->dropped_version)) {
         return MICA_OK;
     }
@@ -627,11 +635,13 @@ mica_result mi_query_check_removed(const mica_query *query, uint64_t since, cons
         return mi_fail(&world->log, MICA_OUT_OF_MEMORY, call,
                        "there was no memory to note a removal of {} (version {}): who lost it since version {} is not "
                        "known as a whole",
-                       MI_TEXT(name), MI_UINT(removals->lost_version), MI_UINT(since));
+                       MI_TEXT(name), MI_UINT(said_version(world, is_outside, removals->lost_version)),
+                       MI_UINT(said_version(world, is_outside, since)));
     }
     return mi_fail(&world->log, MICA_LIMIT, call,
                    "who lost {} since version {} is not known any more: removals are kept from version {} on",
-                   MI_TEXT(name), MI_UINT(since), MI_UINT(removals->dropped_version));
+                   MI_TEXT(name), MI_UINT(said_version(world, is_outside, since)),
+                   MI_UINT(said_version(world, is_outside, removals->dropped_version)));
 }
 
 mica_result mi_query_check(mica_query *query, const char *call) {

@@ -57,6 +57,20 @@ void mi_removals_free(mi_removals *removals, mi_heap *heap) {
     mi_stamps_free(&removals->last, heap);
 }
 
+bool mi_removals_copy(const mi_removals *removals, mi_heap *heap, mi_removals *copy) {
+    for (uint32_t place = removals->first; place < removals->entries.count; place++) {
+        mi_removals_add(copy, heap, removals->entities.data[place], removals->entries.data[place].version);
+        if (copy->lost_version != 0) {
+            mi_removals_free(copy, heap);
+            *copy = (mi_removals){.first = 0};
+            return false;
+        }
+    }
+    copy->dropped_version = removals->dropped_version;
+    copy->lost_version = removals->lost_version;
+    return true;
+}
+
 const char *mi_removals_validate(const mi_removals *removals) {
     if (removals->entries.count != removals->entities.count || removals->first > removals->entries.count) {
         return "log of removals: its counts disagree";

@@ -30,6 +30,8 @@ void mi_removals_drop(mi_removals *removals, uint64_t version);
 // The first thing that is wrong, or NULL. O(entries).
 const char *mi_removals_validate(const mi_removals *removals);
 void mi_removals_free(mi_removals *removals, mi_heap *heap);
+// Makes `copy`, which is empty, say the same; false: out of memory, and it is empty.
+bool mi_removals_copy(const mi_removals *removals, mi_heap *heap, mi_removals *copy);
 
 // The place of the first entry later than a version; the count of entries if there is none.
 uint32_t mi_removals_find(const mi_removals *removals, uint64_t since);

@@ -6,6 +6,7 @@
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
 #include "world/notice.h"
+#include "world/rewind.h"
 
 static void *allocate_value(mica_world *world, const mi_type *type) {
     return mi_heap_allocate(&world->heap, MICA_MEMORY_RESOURCES, type->info.size, type->info.align);
@@ -235,7 +236,11 @@ mica_result mica_resource_remove(mica_world *world, mica_component component) {
 
 uint64_t mica_resource_version(const mica_world *world, mica_component component) {
     const mi_resource *resource = world == NULL ? NULL : find(world, component);
-    return resource == NULL ? 0 : resource->version;
+    if (resource == NULL) {
+        return 0;
+    }
+    const uint64_t version = mi_outside_version(world, resource->version);
+    return version > resource->exchanged ? version : resource->exchanged;
 }
 
 void mi_world_tell_end_of_resources(mica_world *world) {

@@ -5,11 +5,13 @@
 // condition hold by being there.
 #include "world/since.h"
 
+#include "world/rewind.h"
 #include "world/tracker.h"
 
 // What a walk goes through: rows of a chunk, or elements of a page.
 typedef struct judged_piece {
     const mi_table *table; // NULL: a page
+    uint32_t chunk_index;
     uint8_t *base;
     const mi_pool *pool; // NULL: a chunk
     uint32_t position;
@@ -31,6 +33,16 @@ static bool find_stamp(const judged_piece *piece, const mi_query_change *change,
     return false;
 }
 
+// Whether a restore has exchanged what the stamp of the piece speaks for later than who asks from outside has looked.
+MI_APART static bool is_exchanged(const mi_filter *filter, const judged_piece *piece, const mi_query_change *change) {
+    const mica_world *world = filter->query->world;
+    const mica_component component = change->type->info.size > 0 ? change->type->info.id : 0;
+    const uint64_t noted = piece->table != NULL
+                               ? mi_rewind_of_column(world, piece->table, piece->chunk_index, component)
+                               : mi_rewind_of_position(world, piece->pool, piece->position);
+    return noted > filter->noted_since;
+}
+
 static mi_verdict judge_condition(const mi_filter *filter, const judged_piece *piece, const mi_query_change *change) {
     const bool in_rows = piece->table != NULL && change->pool == NULL;
     if (in_rows && !mi_table_has(piece->table, change->type->info.id)) {
@@ -47,7 +59,10 @@ static mi_verdict judge_condition(const mi_filter *filter, const judged_piece *p
     if (!find_stamp(piece, change, &stamp)) {
         return MI_VERDICT_SOME;
     }
-    return stamp <= filter->since ? MI_VERDICT_NONE : change->tracker != NULL ? MI_VERDICT_SOME : all;
+    if (stamp <= filter->since && (MICA_LIKELY(!filter->is_outside) || !is_exchanged(filter, piece, change))) {
+        return MI_VERDICT_NONE;
+    }
+    return change->tracker != NULL ? MI_VERDICT_SOME : all;
 }
 
 static mi_verdict judge(const mi_filter *filter, const judged_piece *piece) {
@@ -78,8 +93,8 @@ static mi_verdict judge(const mi_filter *filter, const judged_piece *piece) {
     return least;
 }
 
-mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint8_t *base) {
-    return judge(filter, &(judged_piece){.table = table, .base = base});
+mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint32_t chunk_index, uint8_t *base) {
+    return judge(filter, &(judged_piece){.table = table, .chunk_index = chunk_index, .base = base});
 }
 
 mi_verdict mi_since_page(const mi_filter *filter, const mi_pool *pool, uint32_t position) {
@@ -103,23 +118,38 @@ uint64_t mi_since_stamp(const mi_store *store, mica_entity entity, const mi_quer
     return mi_column_version(mi_table_any_column(table, mi_store_base(store, location), component));
 }
 
+uint64_t mi_since_noted(const mi_filter *filter, mica_entity entity, const mi_query_change *change) {
+    const mica_world *world = filter->query->world;
+    if (change->type->info.size == 0) {
+        return 0;
+    }
+    if (change->pool != NULL) {
+        const uint32_t position = mi_pool_find(change->pool, entity);
+        return position == MI_POSITION_NONE ? 0 : mi_rewind_of_position(world, change->pool, position);
+    }
+    const uint32_t location = mi_slots_location(&world->store.slots, mica_entity_index(entity));
+    return mi_rewind_of_row(world, location, change->type->info.id);
+}
+
 bool mi_since_holds(const mi_filter *filter, mica_entity entity, const mi_query_change *change) {
     const uint32_t index = mica_entity_index(entity);
     if (change->asks == 0 || filter->since == 0) {
         return true;
     }
+    const mi_tracked *tracked = change->tracker == NULL ? NULL : mi_tracker_for(change->tracker, filter->is_outside);
     if (change->asks == MI_ASKS_ADDED) {
-        return mi_since_counts(filter, mi_stamps_of(&change->tracker->added, index));
+        return mi_since_tracked(filter, mi_stamps_of(&tracked->added, index));
     }
     if (change->type->info.always_dirty) {
         return true;
     }
-    if (change->tracker != NULL && mi_since_counts(filter, mi_stamps_of(&change->tracker->rows, index))) {
+    if (tracked != NULL && mi_since_tracked(filter, mi_stamps_of(&tracked->rows, index))) {
         return true;
     }
     // What was written before rows were tracked is known by the column alone.
-    return (change->tracker == NULL || filter->since < change->tracker->rows_since) &&
-           mi_since_counts(filter, mi_since_stamp(filter->store, entity, change));
+    return (tracked == NULL || filter->tracked_since < tracked->rows_since) &&
+           (mi_since_counts(filter, mi_since_stamp(filter->store, entity, change)) ||
+            (MICA_UNLIKELY(filter->is_outside) && mi_since_noted(filter, entity, change) > filter->noted_since));
 }
 
 bool mi_filter_changes(const mi_filter *filter, mica_entity entity) {
@@ -146,18 +176,19 @@ static const mi_stamps *find_deciding(const mi_filter *filter) {
     if (query->change_count != 1 || change->any != 0 || filter->since == 0 || change->tracker == NULL) {
         return NULL;
     }
+    const mi_tracked *tracked = mi_tracker_for(change->tracker, filter->is_outside);
     if (change->asks == MI_ASKS_ADDED) {
-        return &change->tracker->added;
+        return &tracked->added;
     }
     const bool is_exact = change->asks == MI_ASKS_CHANGED && !change->type->info.always_dirty &&
-                          filter->since >= change->tracker->rows_since;
-    return is_exact ? &change->tracker->rows : NULL;
+                          filter->tracked_since >= tracked->rows_since;
+    return is_exact ? &tracked->rows : NULL;
 }
 
 uint32_t mi_since_skip(const mi_filter *filter, const mica_entity *entities, uint32_t at, uint32_t count) {
     const mi_stamps *stamps = find_deciding(filter);
     if (stamps != NULL) {
-        while (at < count && mi_stamps_of(stamps, mica_entity_index(entities[at])) <= filter->since) {
+        while (at < count && mi_stamps_of(stamps, mica_entity_index(entities[at])) <= filter->tracked_since) {
             at++;
         }
         return at;

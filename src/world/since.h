@@ -13,14 +13,18 @@ typedef enum mi_verdict {
     MI_VERDICT_ALL   // everybody
 } mi_verdict;
 
-// Rows of a chunk, the column of whose handles is `base`.
-mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint8_t *base);
+// Rows of a table's chunk, the column of whose handles is `base`.
+mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint32_t chunk_index, uint8_t *base);
 // Elements of a pool's page, that of a position.
 mi_verdict mi_since_page(const mi_filter *filter, const mi_pool *pool, uint32_t position);
 
 // Whether a stamp is later than what the filter's walk counts from. From 0 on everything counts.
 static inline bool mi_since_counts(const mi_filter *filter, uint64_t stamp) {
     return stamp > filter->since || filter->since == 0;
+}
+// The same of a tracker's stamp.
+static inline bool mi_since_tracked(const mi_filter *filter, uint64_t stamp) {
+    return stamp > filter->tracked_since || filter->since == 0;
 }
 
 // The place of the first of `entities`, from place `at` on, of whom what the query asks of changes is true; `count`:
@@ -31,3 +35,6 @@ uint32_t mi_since_skip(const mi_filter *filter, const mica_entity *entities, uin
 uint64_t mi_since_stamp(const mi_store *store, mica_entity entity, const mi_query_change *change);
 // Whether an entity that has the component has changed in it, or got it, as far as is known.
 bool mi_since_holds(const mi_filter *filter, mica_entity entity, const mi_query_change *change);
+// Of who looks from outside at a world that was restored: the outside version of the latest restore that may have
+// exchanged the value of an entity that has the component; 0: none.
+uint64_t mi_since_noted(const mi_filter *filter, mica_entity entity, const mi_query_change *change);

@@ -159,7 +159,7 @@ static void drive_removed(mi_walk *walk) {
     const mica_query *query = walk->query;
     walk->driver = MI_DRIVER_REMOVED;
     walk->driver_source = query->source_count;
-    walk->removed_from = mi_removals_find(&query->removed->removals, walk->filter.since);
+    walk->removed_from = mi_removals_find(mi_filter_removals(&walk->filter), walk->filter.tracked_since);
     walk->position = walk->removed_from;
     walk->tests = query->removed_alone ? 0 : walk->tests;
 }
@@ -394,7 +394,7 @@ static bool next_chunk(mi_walk *walk) {
             continue;
         }
         const bool asks = (walk->tests & MI_TEST_CHANGES) != 0;
-        const mi_verdict verdict = asks ? mi_since_chunk(&walk->filter, table, base) : MI_VERDICT_ALL;
+        const mi_verdict verdict = asks ? mi_since_chunk(&walk->filter, table, chunk_index, base) : MI_VERDICT_ALL;
         if (verdict == MI_VERDICT_NONE) {
             continue;
         }
@@ -486,7 +486,7 @@ static bool next_elements(mi_walk *walk) {
 // The next entries of the log whose entities were not named yet and, if anything else is asked of them, are alive.
 static bool next_removed(mi_walk *walk) {
     const mica_query *query = walk->query;
-    const mi_removals *removals = &query->removed->removals;
+    const mi_removals *removals = mi_filter_removals(&walk->filter);
     const uint32_t end = removals->entries.count;
     uint32_t first = end;
     uint32_t at = walk->position;

@@ -8,6 +8,7 @@
 #include "world/commands.h"
 #include "world/notice.h"
 #include "world/query.h"
+#include "world/rewind.h"
 
 #include <mica/capacity.h>
 
@@ -207,7 +208,7 @@ int32_t mica_world_entity_count(const mica_world *world) {
 }
 
 uint64_t mica_world_version(const mica_world *world) {
-    return world == NULL ? 0 : world->store.version;
+    return world == NULL ? 0 : mi_outside_version(world, world->store.version);
 }
 
 mica_random *mica_world_random(mica_world *world) {

@@ -52,6 +52,7 @@ typedef struct mi_extension {
 typedef struct mi_resource {
     void *value; // NULL: none
     uint64_t version;
+    uint64_t exchanged; // outside version of the restore that has brought it (rewind.h); 0: none has
     bool is_pointer;
     uint32_t telling_count; // broadcasts about it that are under way: meanwhile it stays
 } mi_resource;
@@ -115,7 +116,9 @@ struct mica_world {
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
-    uint64_t running_since;       // the version of its last run, 0 outside: since when changes count for who asks
+    uint64_t running_since;       // the version of its last run; outside: outside_since. Since when changes count
+    uint64_t outside_since;       // MI_SINCE_OUTSIDE once the world was restored (rewind.h), 0 before
+    struct mi_rewind *rewind;     // what is known of restores; NULL: there was none
     mica_commands *walk_commands; // recorded by walks outside systems; made on first use
     struct mi_walk *walks;        // as many as were ever open at a time: those that are not wait for the next one
 
