@@ -37,6 +37,11 @@ static inline bool mi_reference_give(uint32_t *count) {
     return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
+// Numbers of images only have to differ, so relaxed is enough.
+static inline uint64_t mi_next_number(uint64_t *number) {
+    return __atomic_add_fetch(number, 1, __ATOMIC_RELAXED);
+}
+
 // Serial numbers of schemas only have to differ, so relaxed is enough. 0: all are used up.
 static inline uint32_t mi_next_serial(uint32_t *serial) {
     uint32_t last = __atomic_load_n(serial, __ATOMIC_RELAXED);

@@ -32,10 +32,19 @@ typedef struct mi_captured_column {
 // long, else a new one. NULL: failed.
 mi_image *mi_capture_column(mi_capture *capture, const mi_captured_column *column, const mi_column_image *base);
 
-// Captures all pools, or all tables, into a snapshot that is being made; false: failed, and what was captured so far is
-// released along with the snapshot.
+// Captures all pools, tables and so on into a snapshot that is being made; false: failed, and what was captured so far
+// is released along with the snapshot.
+bool mi_entities_capture(mi_capture *capture, mica_snapshot *snapshot); // index and marks
 bool mi_pools_capture(mi_capture *capture, mica_snapshot *snapshot);
 bool mi_tables_capture(mi_capture *capture, mica_snapshot *snapshot);
+bool mi_parts_capture(mi_capture *capture, mica_snapshot *snapshot);
+
+// With one reference and all pages NULL, or all indices to be filled in; NULL: out of memory.
+mi_slots_image *mi_slots_image_create(mi_vault *vault, uint32_t used);
+void mi_slots_image_release(mi_vault *vault, mi_slots_image *image);
+mi_marks_image *mi_marks_image_create(mi_vault *vault, mi_marks_kind kind, mica_component component, uint32_t count);
+void mi_marks_image_release(mi_vault *vault, mi_marks_image *image);
+void mi_part_image_release(mi_vault *vault, mi_part_image *image);
 
 // Memory of a rows image for so many components, columns and chunks, with a number of its own, one reference and all
 // chunks NULL; NULL: out of memory. Releasing it releases its chunks.

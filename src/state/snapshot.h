@@ -49,7 +49,12 @@ typedef struct mi_rows_image {
 } mi_rows_image;
 
 // The entity index, as far as it does not follow from rows: by slot, `generation << 32` of those that are alive and
-// `generation << 32 | MI_SLOT_FREE | next` of those that are free (slots.h), without the locations.
+// what slots.h says of those that are free and of those never used. No slots wait. Pages of slots are shared.
+typedef struct mi_slot_page {
+    uint32_t reference_count;
+    uint64_t slots[1u << MI_SLOT_PAGE_SHIFT];
+} mi_slot_page;
+
 typedef struct mi_slots_image {
     uint32_t reference_count;
     uint32_t used;
@@ -58,15 +63,23 @@ typedef struct mi_slots_image {
     uint32_t retired;
     uint32_t last_count;
     uint64_t issued;
-    uint64_t slots[]; // `used` of them
+    uint32_t page_count;
+    mi_slot_page *pages[];
 } mi_slots_image;
 
-// Entities in a set of marks: indices, ascending.
+static inline uint64_t mi_slots_image_at(const mi_slots_image *image, uint32_t index) {
+    return image->pages[index >> MI_SLOT_PAGE_SHIFT]->slots[index & ((1u << MI_SLOT_PAGE_SHIFT) - 1)];
+}
+
+// Who is in a set of marks.
+typedef enum mi_marks_kind { MI_MARKS_DISABLED, MI_MARKS_KILLED, MI_MARKS_TOGGLED } mi_marks_kind;
+
 typedef struct mi_marks_image {
     uint32_t reference_count;
-    mica_component component; // whose toggle it is; 0 of disabled and killed entities
+    mi_marks_kind kind;
+    mica_component component; // of MI_MARKS_TOGGLED
     uint32_t count;
-    uint32_t indices[];
+    uint32_t indices[]; // ascending
 } mi_marks_image;
 
 // What a part has written.
@@ -78,19 +91,27 @@ typedef struct mi_part_image {
 
 struct mica_snapshot {
     uint32_t reference_count;
-    mi_vault *vault;  // holds a reference; its schema is the snapshot's
-    uint64_t version; // the world's
-    uint64_t epoch;
-    mi_epochs *epochs; // the epochs whose handles were good when it was taken
+    mi_vault *vault;            // holds a reference; its schema is the snapshot's
+    uint64_t version;           // the world's
+    uint64_t origin;            // which world it was taken of (state.h); 0: none
+    mi_epochs *epochs;          // whose handles were good when it was taken: these,
+    mi_epoch_range epoch_range; // and those
     mi_slots_image *slots;
     mi_rows_image **tables; // those with rows, in canonical order
     uint32_t table_count;
     mi_rows_image **pools; // those with positions, in canonical order
     uint32_t pool_count;
-    mi_marks_image **marks; // those with members: disabled, killed (see mi_marks_kind), then toggles by component
+    mi_marks_image **marks; // those with members: disabled, killed, then toggled in canonical order
     uint32_t mark_count;
     mi_part_image **parts; // in order of saving
     uint32_t part_count;
-    bool leaves_transient;     // columns of transient types are not in it
-    struct mica_world *worlds; // those whose columns name its images, linked by their state
+    bool leaves_transient;   // columns of transient types are not in it
+    struct mi_state *states; // of the worlds whose columns name its images: see state.h
 };
+
+// An empty one with one reference, to be filled in; NULL: out of memory.
+mica_snapshot *mi_snapshot_create(mi_vault *vault);
+// As mica_snapshot_take; `call` is for messages.
+mica_snapshot *mi_snapshot_take(mica_world *world, bool leaves_transient, const char *call);
+// MICA_OK, or MICA_LOCKED set for `call`: structure is locked, or a system is running.
+mica_result mi_world_check_still(mica_world *world, const char *call);

@@ -1,7 +1,9 @@
 // Rows and the chunks that hold them.
 //
 // Chunks of a table beyond its last row are spare: at most one stays when rows go, so that a table that wavers around a
-// chunk's edge does not take and give memory all the time, and those for the rows that are to be kept room for. A
+// chunk's edge does not take and give memory all the time, and those for the rows that are to be kept room for. Spare
+// chunks are as if nothing had ever been written to them, so that what stamps say follows from the rows that there are,
+// and not from those that were. A
 // table's first chunk grows in steps until it is full; growing keeps the chunk's id, so no location changes. Opened
 // rows lie behind `row_count` and count for nothing until they are published.
 #include "base/error.h"
@@ -194,11 +196,27 @@ static uint32_t chunks_for(const mi_table *table, uint32_t row_count) {
     return (uint32_t)(((uint64_t)row_count + table->row_mask) >> table->shift);
 }
 
+// Whether nothing was ever written to a chunk, for all that its heads say.
+static bool is_untouched(const mi_table *table, uint8_t *base) {
+    uint64_t stamps = mi_column_head_of(base)->stamp;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        stamps |= mi_column_head_of(base + table->columns[i].offset)->stamp;
+    }
+    return stamps == 0;
+}
+
 void mi_store_close_rows(mi_store *store, mi_table *table) {
-    const uint32_t filled = chunks_for(table, table->row_count) + 1;
+    const uint32_t filled = chunks_for(table, table->row_count);
     const uint32_t kept = chunks_for(table, table->kept_rows);
-    while (table->chunk_count > filled && table->chunk_count > kept) {
+    while (table->chunk_count > filled + 1 && table->chunk_count > kept) {
         drop_last_chunk(store, table);
+    }
+    for (uint32_t k = filled; k < table->chunk_count; k++) {
+        uint8_t *base = store->chunks[table->chunk_ids[k]].base;
+        if (is_untouched(table, base)) {
+            break;
+        }
+        init_heads(table, base);
     }
 }
 

@@ -64,8 +64,9 @@ typedef struct mi_type {
 struct mica_schema {
     uint32_t reference_count;
     uint32_t serial;
-    uint32_t count;    // published after the types that it counts
-    uint32_t revision; // grows with every type and every text that comes to be known; starts at 1
+    uint32_t count;        // published after the types that it counts
+    uint32_t revision;     // grows with every type and every text that comes to be known; starts at 1
+    uint64_t image_number; // of the image made last (state/image.h); atomic
     mica_log_handler log;
     void *pages[(MICA_COMPONENT_MAX + MI_TYPE_PAGE_SIZE) / MI_TYPE_PAGE_SIZE]; // to pages of mi_type *, by id
 

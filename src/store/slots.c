@@ -37,26 +37,32 @@ static uint32_t free_count(const mi_slots *slots) {
     return slots->used == 0 ? 0 : slots->used - 1 - slots->alive - slots->retired;
 }
 
+// Bytes of so many slots and of what is known of their pages.
+static size_t slots_bytes(uint32_t capacity) {
+    return capacity * sizeof(uint64_t) + mi_slots_pages(capacity);
+}
+
 void mi_slots_free(mi_slots *slots, mi_heap *heap) {
-    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
+    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots_bytes(slots->capacity), sizeof(uint64_t));
     *slots = (mi_slots){0};
 }
 
 // Moves the slots to memory for `capacity` of them, which is not less than are used.
 static bool resize(mi_slots *slots, mi_heap *heap, uint32_t capacity) {
-    uint64_t *data =
-        mi_heap_allocate(heap, MICA_MEMORY_ENTITIES, (size_t)capacity * sizeof(uint64_t), sizeof(uint64_t));
+    uint64_t *data = mi_heap_allocate(heap, MICA_MEMORY_ENTITIES, slots_bytes(capacity), sizeof(uint64_t));
     if (data == NULL) {
         return false;
     }
+    memset(data + capacity, 0, mi_slots_pages(capacity));
     if (slots->used > 0) {
         memcpy(data, slots->data, slots->used * sizeof(uint64_t));
+        memcpy(data + capacity, mi_slots_touched(slots), mi_slots_pages(slots->used));
     } else {
         data[0] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
         slots->used = 1;
     }
     mark_unused(data, slots->used, capacity);
-    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots->capacity * sizeof(uint64_t), sizeof(uint64_t));
+    mi_heap_release(heap, MICA_MEMORY_ENTITIES, slots->data, slots_bytes(slots->capacity), sizeof(uint64_t));
     slots->data = data;
     slots->bound = slots->bound == slots->capacity ? capacity : slots->bound;
     slots->capacity = capacity;
@@ -97,6 +103,10 @@ mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra) {
     }
     const uint64_t used = slots->used == 0 ? 1 : slots->used;
     return grow(slots, heap, used + (extra - reusable));
+}
+
+mica_result mi_slots_reserve_used(mi_slots *slots, mi_heap *heap, uint32_t used) {
+    return grow(slots, heap, used);
 }
 
 void mi_slots_preview(const mi_slots *slots, mica_entity *entities, uint32_t count) {
@@ -163,8 +173,7 @@ void mi_slots_refill(mi_slots *slots) {
     }
 }
 
-// Brings all slots that wait into the list, behind those that are in it.
-static void settle(mi_slots *slots) {
+void mi_slots_settle(mi_slots *slots) {
     if (slots->bound == slots->capacity) {
         return;
     }
@@ -186,12 +195,13 @@ void mi_slots_clear(mi_slots *slots) {
         return;
     }
     const bool any_retires = slots->last_count > 0;
+    memset(mi_slots_touched(slots), 1, mi_slots_pages(slots->used));
     slots->alive = 0;
     slots->last_count = 0;
     slots->free_head = 0;
     slots->bound = 1;
     if (any_retires) {
-        settle(slots);
+        mi_slots_settle(slots);
     } else {
         mi_slots_refill(slots);
     }
@@ -199,6 +209,7 @@ void mi_slots_clear(mi_slots *slots) {
 
 void mi_slots_give_last(mi_slots *slots, uint32_t index) {
     const uint64_t generation = (slots->data[index] >> 32) + 1;
+    mi_slots_touch(slots, index);
     slots->alive--;
     if (generation == MICA_GENERATION_MAX) {
         slots->data[index] = slot_make(MICA_GENERATION_MAX, MI_SLOT_FREE);
@@ -241,7 +252,7 @@ static void add_free(mi_slots *slots, uint32_t end) {
 
 mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *entities, uint32_t count,
                              uint32_t *failed) {
-    settle(slots);
+    mi_slots_settle(slots);
     uint32_t end = slots->used;
     for (uint32_t i = 0; i < count; i++) {
         const mica_result result = refuse_at(slots, entities[i]);
@@ -287,6 +298,7 @@ mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *
             slots->free_head = next;
         } else {
             slots->data[last] = slot_make(slot_generation(slots->data[last]), MI_SLOT_FREE | next);
+            mi_slots_touch(slots, last);
         }
         index = next;
     }
@@ -297,6 +309,7 @@ mica_result mi_slots_take_at(mi_slots *slots, mi_heap *heap, const mica_entity *
         slots->issued += (uint64_t)(generation - due) + 1;
         slots->last_count += generation == MICA_GENERATION_MAX - 1 && due != generation;
         slots->data[index] = slot_make(generation, 0);
+        mi_slots_touch(slots, index);
     }
     slots->alive += count;
     return MICA_OK;

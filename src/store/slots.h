@@ -12,6 +12,10 @@
 // ended whatever their marks say, and nobody looks at them until they are brought into the free list, some at a time,
 // each time when it runs empty. So while slots wait the free list is not empty, and whoever takes its last slot by
 // himself has to call mi_slots_refill.
+//
+// Behind the slots stands a byte for each page of them that says whether an entity of the page has ended since somebody
+// cleared it, which those do who copy slots. Creating marks nothing: what it takes is found by following the free list
+// as it was.
 #pragma once
 
 #include "base/assert.h"
@@ -24,6 +28,8 @@
 #define MI_ROW_MAX (1u << MI_ROW_BITS)           // rows a chunk can hold
 #define MI_CHUNK_MAX (1u << (31u - MI_ROW_BITS)) // chunk ids are below
 #define MI_SLOT_FREE 0x80000000u
+
+#define MI_SLOT_PAGE_SHIFT 10u // slots a page
 
 typedef struct mi_slots {
     uint64_t *data;    // those never used are marked free with the reserved generation, so that no handle names them
@@ -43,6 +49,9 @@ void mi_slots_free(mi_slots *slots, mi_heap *heap);
 // Makes room for `extra` more entities. MICA_LIMIT: there are no more indices; MICA_OUT_OF_MEMORY. Sets no error.
 mica_result mi_slots_reserve(mi_slots *slots, mi_heap *heap, uint32_t extra);
 
+// Makes room for slots below `used`. As mi_slots_reserve.
+mica_result mi_slots_reserve_used(mi_slots *slots, mi_heap *heap, uint32_t used);
+
 // Gives back the room for slots that were never used, if there is memory to move the others to; but for `kept`.
 void mi_slots_trim(mi_slots *slots, mi_heap *heap);
 
@@ -51,6 +60,8 @@ void mi_slots_trim(mi_slots *slots, mi_heap *heap);
 void mi_slots_clear(mi_slots *slots);
 // Brings the next slots that wait, if there are any, into the free list, which is empty.
 void mi_slots_refill(mi_slots *slots);
+// Brings all slots that wait into the list, behind those that are in it.
+void mi_slots_settle(mi_slots *slots);
 
 // Takes exactly these slots with these generations, all or none; `location` 0 for all. On refusal `failed` is the
 // position that was refused and the result is MICA_EXISTS, MICA_STALE, MICA_LIMIT or MICA_OUT_OF_MEMORY. Sets no error.
@@ -77,6 +88,18 @@ static inline bool mi_slots_resolve(const mi_slots *slots, mica_entity entity, u
     const uint64_t rest = slots->data[index] ^ (uint64_t)mica_entity_generation(entity) << 32;
     *location = (uint32_t)rest;
     return rest < MI_SLOT_FREE;
+}
+
+// Which pages have slots whose entity has ended: a byte each, 1 or 0, for `capacity` slots.
+static inline uint8_t *mi_slots_touched(const mi_slots *slots) {
+    return (uint8_t *)(slots->data + slots->capacity);
+}
+static inline void mi_slots_touch(const mi_slots *slots, uint32_t index) {
+    mi_slots_touched(slots)[index >> MI_SLOT_PAGE_SHIFT] = 1;
+}
+// How many pages so many slots take.
+static inline uint32_t mi_slots_pages(uint32_t count) {
+    return (uint32_t)(((uint64_t)count + (1u << MI_SLOT_PAGE_SHIFT) - 1) >> MI_SLOT_PAGE_SHIFT);
 }
 
 // Slots of this index and above are not in use.
@@ -137,6 +160,7 @@ static inline void mi_slots_put_back(mi_slots *slots, uint32_t index) {
     slots->free_head = index;
     slots->alive--;
     slots->issued--;
+    mi_slots_touch(slots, index);
 }
 
 // What mi_slots_give is for a slot that comes to its last generation, or has had it.
@@ -155,6 +179,7 @@ static inline void mi_slots_end_entity(mi_slots *slots, mica_entity entity) {
     slots->alive--;
     slots->data[index] = generation << 32 | MI_SLOT_FREE | slots->free_head;
     slots->free_head = index;
+    mi_slots_touch(slots, index);
 }
 
 // Ends the entity in slot `index`.

@@ -198,14 +198,66 @@ void mi_store_drop_marks(mi_store *store, mica_entity entity) {
 
 // Everybody
 
-void mi_store_clear_visibility(mi_store *store) {
-    for (uint32_t id = 0; id < store->tables.count && mi_store_hides_any(store); id++) {
+// No row is hidden.
+static void zero_counts(mi_store *store) {
+    for (uint32_t id = 0; id < store->tables.count; id++) {
         const mi_table *table = store->tables.data[id];
         for (uint32_t k = 0; table != NULL && k < table->chunk_count; k++) {
             mi_column_head_of(store->chunks[table->chunk_ids[k]].base)->hidden_count = 0;
         }
     }
+}
+
+void mi_store_clear_visibility(mi_store *store) {
+    if (mi_store_hides_any(store)) {
+        zero_counts(store);
+    }
     mi_store_free_visibility(store);
+}
+
+static void count_members(mi_store *store, const mi_marks *marks, const mi_marks *counted) {
+    for (uint32_t index = mi_marks_next(marks, 0); index != UINT32_MAX; index = mi_marks_next(marks, index + 1)) {
+        if (counted == NULL || !mi_marks_has(counted, index)) {
+            count_row(store, mi_slots_location(&store->slots, index), true);
+        }
+    }
+}
+
+void mi_store_recount_hidden(mi_store *store) {
+    if (mi_store_hides_any(store)) {
+        zero_counts(store);
+        count_members(store, &store->disabled, NULL);
+        count_members(store, &store->killed, &store->disabled);
+    }
+}
+
+void mi_store_exchange_marks(mi_store *store, mi_hidden *hidden) {
+    const mi_hidden old = {.disabled = store->disabled,
+                           .killed = store->killed,
+                           .toggled = {store->toggled.data, store->toggled.count, store->toggled.capacity},
+                           .toggle_count = store->toggle_count};
+    if (mi_store_hides_any(store)) {
+        zero_counts(store);
+    }
+    store->disabled = hidden->disabled;
+    store->killed = hidden->killed;
+    store->toggled.data = hidden->toggled.data;
+    store->toggled.count = hidden->toggled.count;
+    store->toggled.capacity = hidden->toggled.capacity;
+    store->toggle_count = hidden->toggle_count;
+    *hidden = old;
+    note_marks(store);
+    mi_store_recount_hidden(store);
+}
+
+void mi_hidden_free(mi_hidden *hidden, mi_heap *heap) {
+    mi_marks_free(&hidden->disabled, heap);
+    mi_marks_free(&hidden->killed, heap);
+    for (uint32_t id = 0; id < hidden->toggled.count; id++) {
+        mi_marks_free(&hidden->toggled.data[id], heap);
+    }
+    MI_FREE(heap, MICA_MEMORY_ENTITIES, &hidden->toggled);
+    hidden->toggle_count = 0;
 }
 
 void mi_store_free_visibility(mi_store *store) {

@@ -50,6 +50,20 @@ static inline void mi_store_forget_marks(mi_store *store, mica_entity entity) {
     }
 }
 
+// All marks there are, apart from those of a store.
+typedef struct mi_hidden {
+    mi_marks disabled;
+    mi_marks killed;
+    MI_ARRAY(mi_marks) toggled; // by component id
+    uint32_t toggle_count;      // members of all of those
+} mi_hidden;
+
+void mi_hidden_free(mi_hidden *hidden, mi_heap *heap);
+// Exchanges the marks of a store with others, which are right for the rows and elements that there are.
+void mi_store_exchange_marks(mi_store *store, mi_hidden *hidden);
+// Counts the hidden rows of all chunks anew. O(chunks + hidden entities).
+void mi_store_recount_hidden(mi_store *store);
+
 // All entities end.
 void mi_store_clear_visibility(mi_store *store);
 void mi_store_free_visibility(mi_store *store);

@@ -153,7 +153,7 @@ static inline uint64_t place_of(const mica_world *world, mica_entity entity, mic
     const mi_pool *pool = mi_store_find_pool(store, component);
     if (pool != NULL) {
         const uint32_t position = mi_pool_find(pool, entity);
-        return mix_number(position, pool->size == 0 ? 0 : pool->versions[position >> pool->page_shift]);
+        return mix_number(position, pool->size == 0 ? 0 : pool->stamps[position >> pool->page_shift]);
     }
     const uint32_t location = mi_slots_location(&store->slots, mica_entity_index(entity));
     const mi_table *table = mi_store_table_at(store, location);
