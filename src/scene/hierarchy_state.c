@@ -284,8 +284,8 @@ typedef struct row_check {
 
 static bool is_alive(const mi_slots_image *slots, mica_entity entity) {
     const uint32_t index = mica_entity_index(entity);
-    return slots != NULL && index < slots->used && slots->slots[index] >> 32 == mica_entity_generation(entity) &&
-           (slots->slots[index] & MI_SLOT_FREE) == 0;
+    const uint64_t slot = slots != NULL && index < slots->used ? mi_slots_image_at(slots, index) : MI_SLOT_FREE;
+    return (slot & MI_SLOT_FREE) == 0 && slot >> 32 == mica_entity_generation(entity);
 }
 
 static const char *check_row(row_check *check, mica_entity entity, mica_entity parent) {
