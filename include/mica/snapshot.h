@@ -79,7 +79,8 @@ typedef struct mica_ring mica_ring;
 /// How a ring is made. Zero is the default everywhere.
 typedef struct mica_ring_def {
     int32_t capacity MICA_ZERO;  ///< snapshots, 1 or more; 0: 64
-    size_t byte_limit MICA_ZERO; ///< what all of them may take; the oldest go first; 0: no limit
+    size_t byte_limit MICA_ZERO; ///< what all snapshots of the world may take together; the oldest ones go when it is
+                                 ///< more, all but the latest; 0: no limit
     mica_snapshot_options options MICA_ZERO;
 } mica_ring_def;
 
@@ -104,7 +105,7 @@ typedef struct mica_ring_stats {
     int32_t count;         ///< snapshots
     uint64_t first_number; ///< of the oldest, if there is one
     uint64_t last_number;  ///< of the latest
-    size_t byte_size;      ///< of all of them together
+    size_t byte_size;      ///< of all snapshots of the world together
 } mica_ring_stats;
 
 MICA_API mica_ring_stats mica_ring_statistics(const mica_ring *ring);

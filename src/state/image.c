@@ -50,6 +50,14 @@ void mi_vault_release(mi_vault *vault) {
     mi_heap_release(&last, MICA_MEMORY_STATE, vault, sizeof(mi_vault), _Alignof(mi_vault));
 }
 
+size_t mi_vault_byte_size(const mi_vault *vault) {
+    if (vault->region == NULL) {
+        return vault->heap.total;
+    }
+    const mi_region_stats stats = mi_region_statistics(vault->region);
+    return vault->heap.total - stats.block_bytes + stats.piece_bytes;
+}
+
 static void *take_aligned(mi_vault *vault, size_t byte_size, size_t alignment) {
     if (vault->region == NULL) {
         vault->region = mi_region_create(&vault->heap, MICA_MEMORY_STATE);

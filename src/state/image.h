@@ -25,6 +25,8 @@ typedef struct mi_vault {
 mi_vault *mi_vault_create(const mica_allocator *allocator, mica_schema *schema);
 mi_vault *mi_vault_retain(mi_vault *vault);
 void mi_vault_release(mi_vault *vault);
+// What lies in it. O(1).
+size_t mi_vault_byte_size(const mi_vault *vault);
 
 // Memory for what lies in the vault but is no image: aligned to 64 bytes, from the region. NULL: out of memory.
 void *mi_vault_take(mi_vault *vault, size_t byte_size);

@@ -151,63 +151,65 @@ int32_t mica_snapshot_entity_count(const mica_snapshot *snapshot) {
     return snapshot == NULL ? 0 : (int32_t)snapshot->slots->alive;
 }
 
-// What is shared is not counted
+// Sizes: of all that a snapshot has, or of that alone which no other snapshot shares
 
-static size_t image_bytes(const mi_image *image) {
-    return image == NULL || image->reference_count > 1 ? 0 : sizeof(mi_image) + (size_t)image->size * image->count;
+static size_t image_bytes(const mi_image *image, bool own) {
+    return image == NULL || (own && image->reference_count > 1) ? 0
+                                                                : sizeof(mi_image) + (size_t)image->size * image->count;
 }
 
-static size_t rows_bytes(const mi_rows_image *rows) {
-    if (rows->reference_count > 1) {
+static size_t rows_bytes(const mi_rows_image *rows, bool own) {
+    if (own && rows->reference_count > 1) {
         return 0;
     }
     size_t bytes = sizeof(mi_rows_image) + rows->chunk_count * sizeof(mi_chunk_image *) +
                    rows->column_count * sizeof(mi_type *) + rows->component_count * sizeof(mica_component);
     for (uint32_t k = 0; k < rows->chunk_count; k++) {
         const mi_chunk_image *chunk = rows->chunks[k];
-        if (chunk->reference_count > 1) {
+        if (own && chunk->reference_count > 1) {
             continue;
         }
         bytes += sizeof(mi_chunk_image) + chunk->column_count * sizeof(mi_column_image);
-        bytes += image_bytes(chunk->handles.image);
+        bytes += image_bytes(chunk->handles.image, own);
         for (uint32_t i = 0; i < chunk->column_count; i++) {
-            bytes += image_bytes(chunk->columns[i].image);
+            bytes += image_bytes(chunk->columns[i].image, own);
         }
     }
     return bytes;
 }
 
-static size_t slots_bytes(const mi_slots_image *slots) {
-    if (slots->reference_count > 1) {
+static size_t slots_bytes(const mi_slots_image *slots, bool own) {
+    if (own && slots->reference_count > 1) {
         return 0;
     }
     size_t bytes = sizeof(mi_slots_image) + slots->page_count * sizeof(mi_slot_page *);
     for (uint32_t page = 0; page < slots->page_count; page++) {
-        bytes += slots->pages[page]->reference_count > 1 ? 0 : sizeof(mi_slot_page);
+        bytes += own && slots->pages[page]->reference_count > 1 ? 0 : sizeof(mi_slot_page);
+    }
+    return bytes;
+}
+
+size_t mi_snapshot_byte_size(const mica_snapshot *snapshot, bool own) {
+    size_t bytes =
+        sizeof(mica_snapshot) + slots_bytes(snapshot->slots, own) +
+        (snapshot->table_count + snapshot->pool_count + snapshot->mark_count + snapshot->part_count) * sizeof(void *);
+    for (uint32_t i = 0; i < snapshot->table_count; i++) {
+        bytes += rows_bytes(snapshot->tables[i], own);
+    }
+    for (uint32_t i = 0; i < snapshot->pool_count; i++) {
+        bytes += rows_bytes(snapshot->pools[i], own);
+    }
+    for (uint32_t i = 0; i < snapshot->mark_count; i++) {
+        const mi_marks_image *marks = snapshot->marks[i];
+        bytes += own && marks->reference_count > 1 ? 0 : sizeof(*marks) + marks->count * sizeof(uint32_t);
+    }
+    for (uint32_t i = 0; i < snapshot->part_count; i++) {
+        const mi_part_image *part = snapshot->parts[i];
+        bytes += own && part->reference_count > 1 ? 0 : sizeof(*part) + part->record.bytes.capacity;
     }
     return bytes;
 }
 
 size_t mica_snapshot_own_byte_size(const mica_snapshot *snapshot) {
-    if (snapshot == NULL) {
-        return 0;
-    }
-    size_t bytes =
-        sizeof(mica_snapshot) + slots_bytes(snapshot->slots) +
-        (snapshot->table_count + snapshot->pool_count + snapshot->mark_count + snapshot->part_count) * sizeof(void *);
-    for (uint32_t i = 0; i < snapshot->table_count; i++) {
-        bytes += rows_bytes(snapshot->tables[i]);
-    }
-    for (uint32_t i = 0; i < snapshot->pool_count; i++) {
-        bytes += rows_bytes(snapshot->pools[i]);
-    }
-    for (uint32_t i = 0; i < snapshot->mark_count; i++) {
-        const mi_marks_image *marks = snapshot->marks[i];
-        bytes += marks->reference_count > 1 ? 0 : sizeof(*marks) + marks->count * sizeof(uint32_t);
-    }
-    for (uint32_t i = 0; i < snapshot->part_count; i++) {
-        const mi_part_image *part = snapshot->parts[i];
-        bytes += part->reference_count > 1 ? 0 : sizeof(*part) + part->record.bytes.capacity;
-    }
-    return bytes;
+    return snapshot == NULL ? 0 : mi_snapshot_byte_size(snapshot, true);
 }

@@ -113,5 +113,7 @@ struct mica_snapshot {
 mica_snapshot *mi_snapshot_create(mi_vault *vault);
 // As mica_snapshot_take; `call` is for messages.
 mica_snapshot *mi_snapshot_take(mica_world *world, bool leaves_transient, const char *call);
+// Bytes of all that a snapshot has, or of what no other one shares alone. O(columns of all chunks).
+size_t mi_snapshot_byte_size(const mica_snapshot *snapshot, bool own);
 // MICA_OK, or MICA_LOCKED set for `call`: structure is locked, or a system is running.
 mica_result mi_world_check_still(mica_world *world, const char *call);
