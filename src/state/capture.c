@@ -24,6 +24,8 @@ mi_image *mi_capture_column(mi_capture *capture, const mi_captured_column *colum
         base->image->number == column->name && base->image->count >= column->count) {
         return mi_image_retain(base->image);
     }
+    const uint64_t version = mi_stamp_version(column->stamp);
+    capture->latest = version > capture->latest ? version : capture->latest;
     if (column->type != NULL && column->type->movable_only) {
         mi_capture_fail(capture, MICA_NO_COPY, column->type);
         return NULL;

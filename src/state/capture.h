@@ -8,6 +8,7 @@ typedef struct mi_capture {
     mi_vault *vault;
     const mica_snapshot *base; // whose images columns name; NULL: none
     bool leaves_transient;
+    uint64_t latest;     // stamp of what had to be copied
     mica_result result;  // MICA_OK, or the first failure: MICA_OUT_OF_MEMORY, MICA_NO_COPY, MICA_LIMIT
     const mi_type *type; // which cannot be copied
 } mi_capture;

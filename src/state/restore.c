@@ -38,6 +38,9 @@ static bool prepare_epochs(mi_restore *restore) {
 }
 
 static bool prepare(mi_restore *restore) {
+    if (!mi_rewind_open(restore->world)) {
+        return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
+    }
     return mi_entities_prepare(restore) && mi_tables_prepare(restore) && mi_pools_prepare(restore) &&
            mi_parts_prepare(restore) && prepare_epochs(restore);
 }

@@ -7,6 +7,7 @@
 #include "state/capture.h"
 #include "state/restore.h"
 #include "state/state.h"
+#include "world/rewind.h"
 
 #include <string.h>
 
@@ -117,7 +118,6 @@ mica_snapshot *mi_snapshot_take(mica_world *world, bool leaves_transient, const 
         mi_fail_memory(&world->log, call, sizeof(mica_snapshot));
         return NULL;
     }
-    snapshot->version = world->store.version;
     snapshot->leaves_transient = leaves_transient;
     if (!mi_entities_capture(&capture, snapshot) || !mi_tables_capture(&capture, snapshot) ||
         !mi_pools_capture(&capture, snapshot) || !mi_parts_capture(&capture, snapshot)) {
@@ -125,6 +125,8 @@ mica_snapshot *mi_snapshot_take(mica_world *world, bool leaves_transient, const 
         fail_capture(&capture, call);
         return NULL;
     }
+    snapshot->version = mi_rewind_line(world, capture.latest);
+    world->store.version = snapshot->version;
     end_epoch(state, snapshot);
     become_base(state, snapshot);
     return snapshot;

@@ -6,8 +6,8 @@
 // the stamps' are *inside versions*. The two are the same until a state is restored for the first time. What a restore
 // has exchanged is noted beside the columns and pages, with the outside version of that moment.
 //
-// Snapshots are taken when nothing carries the store's version yet (mi_rewind_draw_line), so that a stamp tells whether
-// it is older or later than a snapshot.
+// The version of a snapshot is later than all stamps in it (mi_rewind_line), so that a stamp tells whether it is older
+// than the snapshot or not.
 #pragma once
 
 #include "world/world.h"
@@ -57,12 +57,10 @@ void mi_rewind_page(mica_world *world, const mi_pool *pool, uint32_t page);
 // What the world and its parts have kept of how entities and values were is void from here on.
 void mi_rewind_end(mica_world *world);
 
-// Makes sure that no stamp up to `latest` is as late as the store's version. To be called with the latest stamp of all,
-// before a snapshot takes down the version.
-static inline void mi_rewind_draw_line(mica_world *world, uint64_t latest) {
-    if (latest >= world->store.version) {
-        world->store.version = latest + 1;
-    }
+// The version of a snapshot if `latest` is the latest stamp of what it had to copy: what it shares with earlier ones
+// is older. It becomes the store's as well.
+static inline uint64_t mi_rewind_line(const mica_world *world, uint64_t latest) {
+    return latest >= world->store.version ? latest + 1 : world->store.version;
 }
 
 // The outside version of an inside one; 0 is 0.
