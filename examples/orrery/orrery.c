@@ -68,34 +68,37 @@ static const double pi = 3.14159265358979323846;
 #define ORRERY_MEAN_MOTION_ERROR 0.0
 #endif
 
-// Turns the elements of an orbit into two vectors that span it.
+// Turns the elements of an orbit into two vectors that span it. Sines are the library's own, so that the planets stand
+// at the same place to the last bit on every machine.
 static void work_out(OrbitFrame *frame, const Orbit *orbit) {
-    const double node = orbit->ascending_node * pi / 180;
-    const double periapsis = orbit->periapsis * pi / 180;
-    const double tilt = orbit->inclination * pi / 180;
+    const mica_sine_cosine node = mica_sincos(orbit->ascending_node * pi / 180);
+    const mica_sine_cosine periapsis = mica_sincos(orbit->periapsis * pi / 180);
+    const mica_sine_cosine tilt = mica_sincos(orbit->inclination * pi / 180);
     const double major = orbit->semi_major_axis;
     const double minor = major * sqrt(1 - orbit->eccentricity * orbit->eccentricity);
-    frame->towards_periapsis[0] = major * (cos(node) * cos(periapsis) - sin(node) * sin(periapsis) * cos(tilt));
-    frame->towards_periapsis[1] = major * (sin(node) * cos(periapsis) + cos(node) * sin(periapsis) * cos(tilt));
-    frame->towards_periapsis[2] = major * (sin(periapsis) * sin(tilt));
-    frame->ahead[0] = minor * (-cos(node) * sin(periapsis) - sin(node) * cos(periapsis) * cos(tilt));
-    frame->ahead[1] = minor * (-sin(node) * sin(periapsis) + cos(node) * cos(periapsis) * cos(tilt));
-    frame->ahead[2] = minor * (cos(periapsis) * sin(tilt));
+    frame->towards_periapsis[0] = major * (node.cosine * periapsis.cosine - node.sine * periapsis.sine * tilt.cosine);
+    frame->towards_periapsis[1] = major * (node.sine * periapsis.cosine + node.cosine * periapsis.sine * tilt.cosine);
+    frame->towards_periapsis[2] = major * (periapsis.sine * tilt.sine);
+    frame->ahead[0] = minor * (-node.cosine * periapsis.sine - node.sine * periapsis.cosine * tilt.cosine);
+    frame->ahead[1] = minor * (-node.sine * periapsis.sine + node.cosine * periapsis.cosine * tilt.cosine);
+    frame->ahead[2] = minor * (periapsis.cosine * tilt.sine);
     frame->mean_motion = 2 * pi / orbit->period * (1 + ORRERY_MEAN_MOTION_ERROR);
 }
 
-// Kepler's equation M = E - e sin E, solved for E by Newton's method.
-static double eccentric_anomaly(double mean_anomaly, double eccentricity) {
+// Kepler's equation M = E - e sin E, solved for E by Newton's method; the sine and cosine of E.
+static mica_sine_cosine eccentric_anomaly(double mean_anomaly, double eccentricity) {
     const double mean = remainder(mean_anomaly, 2 * pi);
-    double eccentric = mean + eccentricity * sin(mean);
+    double eccentric = mean + eccentricity * mica_sin(mean);
+    mica_sine_cosine both = mica_sincos(eccentric);
     for (int i = 0; i < 16; i++) {
-        const double step = (eccentric - eccentricity * sin(eccentric) - mean) / (1 - eccentricity * cos(eccentric));
+        const double step = (eccentric - eccentricity * both.sine - mean) / (1 - eccentricity * both.cosine);
         eccentric -= step;
+        both = mica_sincos(eccentric);
         if (fabs(step) < 1e-13) {
             break;
         }
     }
-    return eccentric;
+    return both;
 }
 
 // System: the calendar.
@@ -139,9 +142,9 @@ static void follow_orbits(mica_run *run) {
                 work_out(&frame[i], &orbit[i]);
             }
             const double mean = orbit[i].mean_anomaly * pi / 180 + frame[i].mean_motion * days;
-            const double eccentric = eccentric_anomaly(mean, orbit[i].eccentricity);
-            const double x = cos(eccentric) - orbit[i].eccentricity;
-            const double y = sin(eccentric);
+            const mica_sine_cosine anomaly = eccentric_anomaly(mean, orbit[i].eccentricity);
+            const double x = anomaly.cosine - orbit[i].eccentricity;
+            const double y = anomaly.sine;
             for (int axis = 0; axis < 3; axis++) {
                 transform[i].position[axis] = (float)(frame[i].towards_periapsis[axis] * x + frame[i].ahead[axis] * y);
             }
@@ -149,18 +152,9 @@ static void follow_orbits(mica_run *run) {
     }
 }
 
-// A random number from 0 to below 1; the same seed grows the same belt everywhere.
-static double random_part(uint64_t *state) {
-    *state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = *state;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
 typedef struct belt_growth {
     Belt belt;
-    uint64_t random;
+    mica_random random;
     mica_entity *asteroids;
 } belt_growth;
 
@@ -169,15 +163,18 @@ static void scatter(void *user, const mica_spawn_span *span) {
     belt_growth *growth = user;
     Orbit *orbit = span->columns[0];
     for (int32_t i = 0; i < span->count; i++) {
-        const double axis = growth->belt.inner + (growth->belt.outer - growth->belt.inner) *
-                                                     (random_part(&growth->random) + random_part(&growth->random)) / 2;
+        double parts[7]; // drawn one after another: C leaves the order within an initialiser open
+        for (int k = 0; k < 7; k++) {
+            parts[k] = mica_random_unit(&growth->random);
+        }
+        const double axis = growth->belt.inner + (growth->belt.outer - growth->belt.inner) * (parts[0] + parts[1]) / 2;
         orbit[i] = (Orbit){
             .semi_major_axis = axis,
-            .eccentricity = 0.18 * random_part(&growth->random),
-            .inclination = 12 * random_part(&growth->random),
-            .ascending_node = 360 * random_part(&growth->random),
-            .periapsis = 360 * random_part(&growth->random),
-            .mean_anomaly = 360 * random_part(&growth->random),
+            .eccentricity = 0.18 * parts[2],
+            .inclination = 12 * parts[3],
+            .ascending_node = 360 * parts[4],
+            .periapsis = 360 * parts[5],
+            .mean_anomaly = 360 * parts[6],
             .period = 365.256 * axis * sqrt(axis),
         };
         growth->asteroids[span->first + i] = span->entities[i];
@@ -190,7 +187,7 @@ static mica_result grow(mica_world *world, mica_entity entity, Belt belt) {
     if (memory == NULL) {
         return MICA_OUT_OF_MEMORY;
     }
-    belt_growth growth = {.belt = belt, .random = belt.seed, .asteroids = memory};
+    belt_growth growth = {.belt = belt, .random = mica_random_seeded(belt.seed), .asteroids = memory};
     mica_entity *parents = memory + count + 1;
     for (size_t i = 0; i < count; i++) {
         parents[i] = entity;
@@ -223,10 +220,14 @@ static void grow_belts(mica_run *run) {
     }
 }
 
-// The picture's distances are compressed, so that Mercury and Neptune both find room.
+// The picture's distances are compressed to their power of 7/16, so that Mercury and Neptune both find room. C
+// libraries differ in powers, but not in square roots.
 static void place(const Canvas *canvas, const float world[16], float *x, float *y) {
     const double distance = sqrt((double)world[12] * (double)world[12] + (double)world[13] * (double)world[13]);
-    const double shown = distance > 0 ? pow(distance / canvas->extent, 0.45) / distance : 0;
+    const double half = sqrt(distance / canvas->extent);
+    const double quarter = sqrt(half);
+    const double eighth = sqrt(quarter);
+    const double shown = distance > 0 ? quarter * eighth * sqrt(eighth) / distance : 0;
     *x = (float)(canvas->width * (0.5 + 0.48 * shown * (double)world[12]));
     *y = (float)(canvas->height * (0.5 - 0.48 * shown * (double)world[13]));
 }
