@@ -128,11 +128,11 @@ MICA_API mica_world_stats mica_world_statistics(const mica_world *world);
 MICA_API mica_result mica_world_validate(mica_world *world);
 
 /// The world's own generator of random numbers, for whoever has the world to themselves: the program between ticks,
-/// exclusive systems, start and stop functions, observers. It begins as `mica_random_seeded` of the definition's seed,
-/// is part of the world's state, and as good as the world; values may be assigned to it. Structure that is locked by a
-/// walk does not matter. NULL: `MICA_LOCKED` while a system that declared its access runs, because what systems side by
-/// side drew from it would depend on who comes first (they have `mica_run_random`), and `MICA_INVALID` (no world).
-/// O(1).
+/// exclusive systems, start and stop functions, observers of what commands do. It begins as `mica_random_seeded` of the
+/// definition's seed, is part of the world's state, and as good as the world; values may be assigned to it. A walk that
+/// locks structure does not matter. NULL: `MICA_LOCKED` while a system that declared its access runs, and in observers
+/// of what it sets, because what systems side by side drew from one generator would depend on who comes first (each has
+/// its own, `mica_run_random`); `MICA_INVALID` (no world). O(1).
 MICA_API mica_random *mica_world_random(mica_world *world);
 
 /// The id of `type` in the world's schema, registered if it is new; 0 as `mica_schema_register`. Parallel systems and
