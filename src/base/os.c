@@ -1,7 +1,8 @@
 // The operating system: POSIX threads, the monotonic clock, and anonymous pages.
 //
-// Nothing else in src/ calls the system beyond the C library. Pages are mapped privately and zeroed by the kernel; a
-// mapping is given back by its size alone, so sizes are rounded to whole pages in the same way on both sides.
+// Nothing in src/ but this and file.c calls the system beyond the C library. Pages are mapped privately and zeroed by
+// the kernel; a mapping is given back by its size alone, so sizes are rounded to whole pages in the same way on both
+// sides.
 
 // Anonymous mappings and advice on them are no part of POSIX 2008, which the strict C dialect shows alone.
 #define _DEFAULT_SOURCE
