@@ -241,3 +241,15 @@ void mica_error_clear(void) {
     last.code = MICA_OK;
     last.has_sentence = false;
 }
+
+mi_pieces mi_text_pieces(const char *text) {
+    mi_pieces pieces = {.rest = text};
+    const size_t size = sizeof(pieces.first) - 1;
+    char *const places[] = {pieces.first, pieces.second};
+    for (size_t i = 0; i < 2; i++) {
+        const size_t length = strlen(pieces.rest);
+        memcpy(places[i], pieces.rest, length < size ? length : size);
+        pieces.rest += length < size ? length : size;
+    }
+    return pieces;
+}

@@ -62,6 +62,15 @@ mica_result mi_fail_with(const mica_log_handler *log, mica_result code, const ch
     mi_fail_with((LOG), (CODE), (CALL), (PATTERN), (const mi_argument[]){__VA_ARGS__}, \
                  (int32_t)(sizeof((const mi_argument[]){__VA_ARGS__}) / sizeof(mi_argument)))
 
+// An argument holds 95 bytes. A longer text goes as three arguments that follow each other.
+typedef struct mi_pieces {
+    char first[96];
+    char second[96];
+    const char *rest;
+} mi_pieces;
+
+mi_pieces mi_text_pieces(const char *text);
+
 // Sends a formatted line (printf's pattern) to a handler; nothing if it has no function.
 void mi_log(const mica_log_handler *log, mica_log_level level, const char *pattern, ...)
 #if defined(__GNUC__)

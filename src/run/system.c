@@ -30,18 +30,6 @@ static const mica_stage built_in_order[MICA_STAGE_OWN] = {MICA_FIRST,   MICA_INP
 
 static const char extension_key;
 
-mi_pieces mi_text_pieces(const char *text) {
-    mi_pieces pieces = {.rest = text};
-    const size_t size = sizeof(pieces.first) - 1;
-    char *const places[] = {pieces.first, pieces.second};
-    for (size_t i = 0; i < 2; i++) {
-        const size_t length = strlen(pieces.rest);
-        memcpy(places[i], pieces.rest, length < size ? length : size);
-        pieces.rest += length < size ? length : size;
-    }
-    return pieces;
-}
-
 // The world's systems, made and ended with it
 
 static mi_system *find_by_name(const mi_systems *systems, const char *name) {

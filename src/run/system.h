@@ -104,12 +104,3 @@ void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds);
 
 // MICA_OK, or MICA_LOCKED set for `call`: from inside a tick, a stop function, or a walk.
 mica_result mi_systems_check_idle(const mi_systems *systems, const char *call);
-
-// An error's argument holds 95 bytes. A longer text goes as three arguments that follow each other.
-typedef struct mi_pieces {
-    char first[96];
-    char second[96];
-    const char *rest;
-} mi_pieces;
-
-mi_pieces mi_text_pieces(const char *text);
