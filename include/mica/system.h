@@ -114,7 +114,7 @@ MICA_API mica_result mica_system_remove(mica_world *world, mica_system system);
 /// O(log(systems)).
 MICA_API mica_result mica_system_enable(mica_world *world, mica_system system, bool enabled);
 
-/// The system of a name; 0 if there is none (no error). O(systems).
+/// The system of a name; 0 if there is none (no error). O(log(systems)).
 MICA_API mica_system mica_system_find(const mica_world *world, const char *name);
 
 /// The system's own value for writing, as good as the system; NULL: it has none (no error), or `MICA_UNKNOWN`.

@@ -80,8 +80,7 @@ static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
             run->failure->in_start = true;
             return;
         }
-        system->started = true;
-        systems->started.data[systems->started.count++] = system;
+        mi_system_note_start(systems, system);
     }
     const uint64_t begin = mi_os_nanoseconds();
     mi_system_call(system, MI_CALL_RUN, run);
@@ -350,9 +349,10 @@ mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component
     }
     mica_world *world = run->world;
     mi_system *system = run->system;
+    mica_event_reader **readers = system->event_readers.data;
     for (uint32_t i = 0; i < system->event_readers.count; i++) {
-        if (system->event_readers.data[i]->queue->type->info.id == component) {
-            return system->event_readers.data[i];
+        if (readers[i]->queue->type->info.id == component) {
+            return readers[i];
         }
     }
     if (!MI_RESERVE(&world->heap, MICA_MEMORY_SYSTEMS, &system->event_readers,
@@ -361,9 +361,16 @@ mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component
         return NULL;
     }
     mica_event_reader *reader = mi_event_reader_lend(world, component, system->order.name, __func__);
-    if (reader != NULL) {
-        system->event_readers.data[system->event_readers.count++] = reader;
+    if (reader == NULL) {
+        return NULL;
     }
+    readers = system->event_readers.data;
+    uint32_t place = system->event_readers.count++;
+    for (; place > 0 && strcmp(readers[place - 1]->queue->type->info.name, reader->queue->type->info.name) > 0;
+         place--) {
+        readers[place] = readers[place - 1];
+    }
+    readers[place] = reader;
     return reader;
 }
 

@@ -4,9 +4,10 @@
 // runs changes from the next tick on. A system that is removed during a tick therefore stays in `all`, marked, until
 // the tick has ended. Every other fallible step of adding one comes before the first change of `mi_systems`.
 //
-// Invariants: `all` ascends by id, so that a number is found by bisection; the names of those that are not removed
-// differ; the constraints between those have no cycle; no step of `plan` names a system that is gone unless plan_age is
-// MI_PLAN_VOID; `started` holds exactly the systems whose `started` is set.
+// Invariants: `all` ascends by id, so that a number is found by bisection; `named` holds exactly those that are not
+// removed and ascends by name, no two of which are the same; the constraints between those have no cycle; no step of
+// `plan` names a system that is gone unless plan_age is MI_PLAN_VOID; `started` holds exactly the systems whose
+// `stop_due` is set, which those that count as started all are.
 #include "run/system.h"
 
 #include "base/text.h"
@@ -32,14 +33,25 @@ static const char extension_key;
 
 // The world's systems, made and ended with it
 
-static mi_system *find_by_name(const mi_systems *systems, const char *name) {
-    for (uint32_t i = 0; i < systems->all.count; i++) {
-        mi_system *system = systems->all.data[i];
-        if (!system->removed && strcmp(system->order.name, name) == 0) {
-            return system;
+bool mi_systems_place(const mi_systems *systems, const char *name, uint32_t *place) {
+    uint32_t low = 0;
+    uint32_t high = systems->named.count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const int compared = strcmp(systems->named.data[middle]->order.name, name);
+        if (compared == 0) {
+            *place = middle;
+            return true;
         }
+        *(compared < 0 ? &low : &high) = compared < 0 ? middle + 1 : middle;
     }
-    return NULL;
+    *place = low;
+    return false;
+}
+
+static mi_system *find_by_name(const mi_systems *systems, const char *name) {
+    uint32_t place;
+    return mi_systems_place(systems, name, &place) ? systems->named.data[place] : NULL;
 }
 
 static void free_text(mi_heap *heap, const char *text) {
@@ -85,6 +97,7 @@ static void stop_systems(mica_world *world, void *state) {
         stop_system(systems, systems->started.data[systems->started.count - 1]);
     }
     systems->plan_age = MI_PLAN_VOID;
+    systems->named.count = 0;
     while (systems->all.count > 0) {
         free_system(world, systems->all.data[--systems->all.count]);
     }
@@ -97,6 +110,7 @@ static void free_systems(mica_world *world, void *state) {
         free_text(heap, systems->stages.data[i]);
     }
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->all);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->named);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->started);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order);
@@ -121,13 +135,16 @@ static const char *validate_systems(const mica_world *world, const void *state) 
         if (!systems->ticking && world->running == NULL && mica_commands_count(system->commands) > 0) {
             return "systems: commands wait outside ticks";
         }
-        started_count += system->started;
+        if (system->started && !system->stop_due) {
+            return "systems: one that was started is not going to be stopped";
+        }
+        started_count += system->stop_due;
         removed_count += system->removed;
     }
     if (started_count != systems->started.count || systems->started.capacity < systems->all.count) {
         return "systems: those that were started are counted wrongly";
     }
-    if (removed_count != systems->removed_count) {
+    if (removed_count != systems->removed_count || systems->named.count + removed_count != systems->all.count) {
         return "systems: those that were removed are counted wrongly";
     }
     return NULL;
@@ -157,7 +174,8 @@ mi_systems *mi_systems_open(mica_world *world, const char *call) {
                                     .state = systems,
                                     .stop = stop_systems,
                                     .destroy = free_systems,
-                                    .validate = validate_systems};
+                                    .validate = validate_systems,
+                                    .part = &mi_systems_part};
     if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages, MICA_STAGE_OWN) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order, MICA_STAGE_OWN) ||
         !mi_world_add_extension(world, &extension)) {
@@ -489,6 +507,25 @@ static mica_result fail_cycle(const mi_systems *systems, const char *name, const
                    MI_TEXT(name), MI_TEXT(pieces.first), MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
 }
 
+static void enter_name(mi_systems *systems, mi_system *system) {
+    uint32_t place;
+    mi_systems_place(systems, system->order.name, &place);
+    mi_system **at = systems->named.data + place;
+    memmove(at + 1, at, (systems->named.count - place) * sizeof(*at));
+    *at = system;
+    systems->named.count++;
+}
+
+static void leave_name(mi_systems *systems, const mi_system *system) {
+    uint32_t place;
+    const bool is_there = mi_systems_place(systems, system->order.name, &place);
+    MI_ASSERT(is_there);
+    (void)is_there;
+    mi_system **at = systems->named.data + place;
+    systems->named.count--;
+    memmove(at, at + 1, (systems->named.count - place) * sizeof(*at));
+}
+
 // Takes a complete system in, as the last step of adding it.
 static mica_result enter(mi_systems *systems, mi_system *system, const char *call) {
     mica_world *world = systems->world;
@@ -498,11 +535,13 @@ static mica_result enter(mi_systems *systems, mi_system *system, const char *cal
         return mi_fail_plain(&world->log, MICA_LIMIT, call, "the numbers of systems are used up");
     }
     if (MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->all, (size_t)systems->all.count + 1) &&
+        MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->named, (size_t)systems->all.count + 1) &&
         MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->started, (size_t)systems->all.count + 1)) {
         systems->all.data[systems->all.count++] = system;
         result = make_next_plan(systems);
         if (result == MICA_OK) {
             system->id = ++systems->last_id;
+            enter_name(systems, system);
             return MICA_OK;
         }
         systems->all.count--;
@@ -510,6 +549,11 @@ static mica_result enter(mi_systems *systems, mi_system *system, const char *cal
     return result == MICA_CYCLE
                ? fail_cycle(systems, system->order.name, call)
                : mi_fail(&world->log, result, call, "out of memory for system \"{}\"", MI_TEXT(system->order.name));
+}
+
+mica_random mi_system_first_random(const mica_world *world, const char *name) {
+    const mica_random seeded = mi_world_seeded(world);
+    return mica_random_split_named(&seeded, name);
 }
 
 mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
@@ -528,9 +572,9 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->functions[MI_CALL_RUN] = def->run;
     system->functions[MI_CALL_STOP] = def->stop;
     system->user = def->user;
-    const mica_random seeded = mi_world_seeded(world);
-    system->random = mica_random_split_named(&seeded, def->name);
-    system->enabled_next = !def->disabled;
+    system->random = mi_system_first_random(world, def->name);
+    system->enabled_first = !def->disabled;
+    system->enabled_next = system->enabled_first;
     system->begun_before = systems->begun_count;
     if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
         add_queries(world, system, def) != MICA_OK || add_commands(world, system, def, call) != MICA_OK ||
@@ -543,8 +587,8 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
 
 // Removing
 
-static void stop_system(mi_systems *systems, mi_system *system) {
-    if (!system->started) {
+static void leave_started(mi_systems *systems, mi_system *system) {
+    if (!system->stop_due) {
         return;
     }
     uint32_t place = systems->started.count;
@@ -553,7 +597,22 @@ static void stop_system(mi_systems *systems, mi_system *system) {
     systems->started.count--;
     memmove(systems->started.data + place, systems->started.data + place + 1,
             (systems->started.count - place) * sizeof(*systems->started.data));
+    system->stop_due = false;
     system->started = false;
+}
+
+void mi_system_note_start(mi_systems *systems, mi_system *system) {
+    leave_started(systems, system);
+    system->started = true;
+    system->stop_due = true;
+    systems->started.data[systems->started.count++] = system;
+}
+
+static void stop_system(mi_systems *systems, mi_system *system) {
+    if (!system->stop_due) {
+        return;
+    }
+    leave_started(systems, system);
 
     mica_world *world = systems->world;
     mi_failure failure = {0};
@@ -605,6 +664,7 @@ mica_result mica_system_remove(mica_world *world, mica_system handle) {
     if (now && mi_world_check_structure(world, __func__) != MICA_OK) {
         return MICA_LOCKED;
     }
+    leave_name(systems, system);
     system->removed = true;
     systems->removed_count++;
     systems->plan_age = MI_PLAN_VOID;

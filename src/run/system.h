@@ -17,11 +17,13 @@ typedef struct mi_system {
     mica_commands *commands;
     const mi_type *state_type; // NULL: no state
     void *state;
-    MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type
+    MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type, ascending by the types' names
     bool exclusive;
     bool enabled; // in the running tick
     bool enabled_next;
-    bool started;
+    bool enabled_first;    // as it was added
+    bool started;          // its start function has run, as far as the world's state says
+    bool stop_due;         // its stop function has to run: it counts as started, or did before a restore
     bool removed;          // from the next tick on
     uint64_t since;        // version of its last run that did not fail; 0: none
     uint32_t listing;      // the last mica_world_systems that named it
@@ -63,7 +65,8 @@ struct mica_run {
 typedef struct mi_systems {
     mica_world *world;
     MI_ARRAY(mi_system *) all;     // ascending by id; those removed during a tick stay until it ends
-    MI_ARRAY(mi_system *) started; // in order of start; has room for all
+    MI_ARRAY(mi_system *) named;   // those that are not removed, ascending by name; has room for all
+    MI_ARRAY(mi_system *) started; // whose stop functions are due, in order of start; has room for all
     MI_ARRAY(const char *) stages; // names by stage
     MI_ARRAY(mica_stage) stage_order;
     MI_ARRAY(const mi_plan_system *) described; // room for what plans are made of
@@ -93,6 +96,18 @@ mica_result mi_systems_prepare(mi_systems *systems, const char *call);
 
 // Takes the systems that were removed during a tick out, and runs their stop functions. Not during a tick.
 void mi_systems_sweep(mi_systems *systems);
+
+// Where a system of this name stands in `named`, or would; true: it does.
+bool mi_systems_place(const mi_systems *systems, const char *name, uint32_t *place);
+
+// The generator of random numbers that a system of this name begins with.
+mica_random mi_system_first_random(const mica_world *world, const char *name);
+
+// A system's start function has run.
+void mi_system_note_start(mi_systems *systems, mi_system *system);
+
+// Systems as state of the world; see run/state.c.
+extern const mi_part mi_systems_part;
 
 // Calls one of a system's functions with the world set up for it; does nothing if the system does not have it. Walks
 // that the function left open are closed, and that is a failure.

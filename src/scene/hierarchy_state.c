@@ -40,17 +40,12 @@ static uint64_t links_stamp(const mica_world *world) {
 
 // Saving
 
-static uint8_t *put(uint8_t *at, uint32_t number) {
-    mi_put_u32(at, number);
-    return at + sizeof(number);
-}
-
 static uint8_t *put_list(const mi_nodes *nodes, uint8_t *at, uint32_t parent) {
     const mi_node *above = mi_nodes_at(nodes, parent);
-    at = put(at, parent);
-    at = put(at, above->child_count);
+    at = mi_put_u32(at, parent);
+    at = mi_put_u32(at, above->child_count);
     for (uint32_t child = above->first_child; child != 0; child = mi_nodes_at(nodes, child)->next) {
-        at = put(at, child);
+        at = mi_put_u32(at, child);
     }
     return at;
 }
@@ -68,8 +63,8 @@ static void save_links(const mica_world *world, mi_writer *writer) {
     if (at == NULL) {
         return;
     }
-    at = put(at, hierarchy->orphan_count);
-    at = put(at, list_count);
+    at = mi_put_u32(at, hierarchy->orphan_count);
+    at = mi_put_u32(at, list_count);
     for (uint32_t page = 0; page < nodes->pages.count; page++) {
         for (uint32_t i = 0; nodes->pages.data[page] != NULL && i < MI_NODE_PAGE_SIZE; i++) {
             if (nodes->pages.data[page][i].child_count > 0) {

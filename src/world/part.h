@@ -13,6 +13,8 @@
 #include "base/array.h"
 #include "store/schema.h"
 
+#include <string.h>
+
 struct mica_world;
 struct mica_snapshot;
 
@@ -53,11 +55,24 @@ void mi_write_component(mi_writer *writer, mica_component component);
 // A value; of a type without data nothing is written.
 void mi_write_value(mi_writer *writer, const mi_type *type, const void *value);
 
-// Numbers in room that was asked for, and in bytes that were read.
-static inline void mi_put_u32(uint8_t *to, uint32_t number) {
+// Numbers and texts in room that was asked for, and numbers in bytes that were read. Those that put return what is
+// behind.
+static inline uint8_t *mi_put_u32(uint8_t *to, uint32_t number) {
     for (uint32_t i = 0; i < sizeof(number); i++) {
         to[i] = (uint8_t)(number >> 8 * i);
     }
+    return to + sizeof(number);
+}
+static inline uint8_t *mi_put_u64(uint8_t *to, uint64_t number) {
+    for (uint32_t i = 0; i < sizeof(number); i++) {
+        to[i] = (uint8_t)(number >> 8 * i);
+    }
+    return to + sizeof(number);
+}
+static inline uint8_t *mi_put_text(uint8_t *to, const char *text, uint32_t length) {
+    to = mi_put_u32(to, length);
+    memcpy(to, text, length);
+    return to + length;
 }
 static inline uint32_t mi_get_u32(const uint8_t *from) {
     uint32_t number = 0;
