@@ -222,8 +222,14 @@ typedef struct hooked_copy {
     void *values; // NULL: they are in place
 } hooked_copy;
 
+typedef struct prepared_table {
+    mi_table *table;
+    uint32_t chunk_end; // its chunks that differ end here among those of all tables
+} prepared_table;
+
 typedef struct mi_prepared_tables {
-    mi_table **tables; // by number in the snapshot
+    prepared_table *tables;    // by number in the snapshot
+    MI_ARRAY(uint32_t) chunks; // those that differ, by number in their table
     MI_ARRAY(hooked_copy) copies;
     uint32_t copy_at; // the next one to be put in place
 } mi_prepared_tables;
@@ -310,7 +316,18 @@ static bool prepare_column(mi_restore *restore, const column_pair *pair, uint32_
     return copy_ahead(restore, pair);
 }
 
-static bool prepare_table(mi_restore *restore, const mi_rows_image *rows, mi_table **found) {
+// Notes that a chunk differs, and copies ahead what it needs.
+static bool prepare_chunk(mi_restore *restore, const mi_table *table, uint32_t k, const mi_chunk_image *image) {
+    mi_prepared_tables *prepared = restore->tables;
+    mi_heap *heap = &restore->world->heap;
+    if (!MI_RESERVE(heap, MICA_MEMORY_STATE, &prepared->chunks, prepared->chunks.count + 1)) {
+        return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
+    }
+    prepared->chunks.data[prepared->chunks.count++] = k;
+    return each_column(restore, table, k, image, prepare_column);
+}
+
+static bool prepare_table(mi_restore *restore, const mi_rows_image *rows, prepared_table *found) {
     mica_world *world = restore->world;
     mi_store *store = &world->store;
     mi_table *table = mi_store_table(store, rows->components, rows->component_count);
@@ -318,7 +335,7 @@ static bool prepare_table(mi_restore *restore, const mi_rows_image *rows, mi_tab
         restore->limit = store->limit;
         return mi_restore_fail(restore, store->failure);
     }
-    *found = table;
+    found->table = table;
     const uint32_t more = rows->row_count > table->row_count ? rows->row_count - table->row_count : 0;
     if (!mi_store_open_rows(store, table, more)) {
         restore->limit = store->limit;
@@ -329,8 +346,12 @@ static bool prepare_table(mi_restore *restore, const mi_rows_image *rows, mi_tab
     }
     bool is_fine = true;
     for (uint32_t k = 0; is_fine && k < rows->chunk_count; k++) {
-        is_fine = each_column(restore, table, k, rows->chunks[k], prepare_column);
+        if (!is_same(table, chunk_base(store, table, k), present_rows(table, k), rows->chunks[k],
+                     restore->snapshot->leaves_transient)) {
+            is_fine = prepare_chunk(restore, table, k, rows->chunks[k]);
+        }
     }
+    found->chunk_end = restore->tables->chunks.count;
     return is_fine;
 }
 
@@ -345,8 +366,8 @@ bool mi_tables_prepare(mi_restore *restore) {
         return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
     }
     if (snapshot->table_count > 0) {
-        prepared->tables = mi_heap_allocate_zeroed(heap, MICA_MEMORY_STATE, snapshot->table_count * sizeof(mi_table *),
-                                                   _Alignof(mi_table *));
+        prepared->tables = mi_heap_allocate_zeroed(
+            heap, MICA_MEMORY_STATE, snapshot->table_count * sizeof(prepared_table), _Alignof(prepared_table));
         if (prepared->tables == NULL) {
             return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
         }
@@ -366,8 +387,9 @@ static void free_prepared(mi_restore *restore) {
     mi_heap *heap = &restore->world->heap;
     mi_prepared_tables *prepared = restore->tables;
     MI_FREE(heap, MICA_MEMORY_STATE, &prepared->copies);
-    mi_heap_release(heap, MICA_MEMORY_STATE, prepared->tables, restore->snapshot->table_count * sizeof(mi_table *),
-                    _Alignof(mi_table *));
+    MI_FREE(heap, MICA_MEMORY_STATE, &prepared->chunks);
+    mi_heap_release(heap, MICA_MEMORY_STATE, prepared->tables, restore->snapshot->table_count * sizeof(prepared_table),
+                    _Alignof(prepared_table));
     mi_heap_release(heap, MICA_MEMORY_STATE, prepared, sizeof(*prepared), _Alignof(mi_prepared_tables));
     restore->tables = NULL;
 }
@@ -389,8 +411,8 @@ void mi_tables_cancel(mi_restore *restore) {
         free_copy(world, copy);
     }
     for (uint32_t i = 0; prepared->tables != NULL && i < restore->snapshot->table_count; i++) {
-        if (prepared->tables[i] != NULL) {
-            mi_store_close_rows(&world->store, prepared->tables[i]);
+        if (prepared->tables[i].table != NULL) {
+            mi_store_close_rows(&world->store, prepared->tables[i].table);
         }
     }
     free_prepared(restore);
@@ -415,19 +437,24 @@ static void let_go(mi_store *store, const uint8_t *base, uint32_t first, uint32_
     }
 }
 
-static void let_go_of_chunk(mi_restore *restore, const mi_table *table, uint32_t k, const mi_rows_image *rows) {
-    mi_store *store = &restore->world->store;
-    uint8_t *base = chunk_base(store, table, k);
-    const uint32_t present = present_rows(table, k);
-    if (rows == NULL || k >= rows->chunk_count) {
+// Ends what is in the chunks of a table from `first` on.
+static void let_go_of_rest(mi_store *store, const mi_table *table, uint32_t first) {
+    for (uint32_t k = first; k < chunks_of(table); k++) {
+        uint8_t *base = chunk_base(store, table, k);
+        const uint32_t present = present_rows(table, k);
         let_go(store, base, 0, present);
         for (uint32_t i = 0; table->has_destruct && i < table->column_count; i++) {
             const mi_column *column = &table->columns[i];
             mi_value_destruct(column->type, &store->values, base + column->offset, present);
         }
-        return;
     }
-    const mi_chunk_image *image = rows->chunks[k];
+}
+
+// Ends what of a chunk is not as its image says.
+static void let_go_of_chunk(mi_restore *restore, const mi_table *table, uint32_t k, const mi_chunk_image *image) {
+    mi_store *store = &restore->world->store;
+    uint8_t *base = chunk_base(store, table, k);
+    const uint32_t present = present_rows(table, k);
     const column_pair handles = pair_column(NULL, base, &image->handles, present, image->row_count);
     let_go(store, base, handles.first, present);
     if (table->has_destruct) {
@@ -440,15 +467,17 @@ void mi_tables_let_go(mi_restore *restore) {
     const mi_prepared_tables *prepared = restore->tables;
     mi_store *store = &restore->world->store;
     uint32_t next = 0; // both are in canonical order
+    uint32_t chunk = 0;
     for (uint32_t i = 0; i < store->ordered.count; i++) {
         const mi_table *table = store->ordered.data[i];
-        const mi_rows_image *rows = NULL;
-        if (next < snapshot->table_count && prepared->tables[next] == table) {
-            rows = snapshot->tables[next++];
+        const bool is_there = next < snapshot->table_count && prepared->tables[next].table == table;
+        const mi_rows_image *rows = is_there ? snapshot->tables[next] : NULL;
+        for (; is_there && chunk < prepared->tables[next].chunk_end; chunk++) {
+            const uint32_t k = prepared->chunks.data[chunk];
+            let_go_of_chunk(restore, table, k, rows->chunks[k]);
         }
-        for (uint32_t k = 0; k < chunks_of(table); k++) {
-            let_go_of_chunk(restore, table, k, rows);
-        }
+        let_go_of_rest(store, table, is_there ? rows->chunk_count : 0);
+        next += is_there;
     }
     MI_ASSERT(next == snapshot->table_count);
 }
@@ -473,8 +502,8 @@ static void write_values(mi_restore *restore, const mi_table *table, const colum
     }
 }
 
-// Brings a chunk to what its image says; false: it was so already.
-static bool commit_chunk(mi_restore *restore, mi_table *table, uint32_t k, const mi_chunk_image *image) {
+// Brings a chunk to what its image says.
+static void commit_chunk(mi_restore *restore, mi_table *table, uint32_t k, const mi_chunk_image *image) {
     mica_world *world = restore->world;
     mi_store *store = &world->store;
     uint8_t *base = chunk_base(store, table, k);
@@ -494,7 +523,6 @@ static bool commit_chunk(mi_restore *restore, mi_table *table, uint32_t k, const
         mi_rewind_column(world, table, k, 0);
     }
     name_column(mi_column_head_of(base), &image->handles);
-    bool has_changed = has_moved;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mi_column *column = &table->columns[i];
@@ -506,11 +534,9 @@ static bool commit_chunk(mi_restore *restore, mi_table *table, uint32_t k, const
         if (pair.first < pair.count) {
             write_values(restore, table, &pair);
             mi_rewind_column(world, table, k, i + 1);
-            has_changed = true;
         }
         name_column(mi_column_head_of(pair.start), column_image);
     }
-    return has_changed;
 }
 
 void mi_tables_commit(mi_restore *restore) {
@@ -520,14 +546,17 @@ void mi_tables_commit(mi_restore *restore) {
     mi_store *store = &world->store;
     mi_state *state = mi_state_find(world);
     uint32_t next = 0;
+    uint32_t chunk = 0;
     mi_chunks_release_outgrown(store);
     for (uint32_t i = 0; i < store->ordered.count; i++) {
         mi_table *table = store->ordered.data[i];
-        const bool is_there = next < snapshot->table_count && prepared->tables[next] == table;
+        const bool is_there = next < snapshot->table_count && prepared->tables[next].table == table;
         const mi_rows_image *rows = is_there ? snapshot->tables[next] : NULL;
         bool has_changed = table->row_count != (is_there ? rows->row_count : 0);
-        for (uint32_t k = 0; is_there && k < rows->chunk_count; k++) {
-            has_changed |= commit_chunk(restore, table, k, rows->chunks[k]);
+        for (; is_there && chunk < prepared->tables[next].chunk_end; chunk++) {
+            const uint32_t k = prepared->chunks.data[chunk];
+            commit_chunk(restore, table, k, rows->chunks[k]);
+            has_changed = true;
         }
         if (is_there) {
             mi_state_note_table(state, table, next++);
