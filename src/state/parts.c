@@ -130,7 +130,8 @@ static const mi_part_image *find_image(const mica_snapshot *snapshot, const mi_p
 static bool prepare_part(mi_restore *restore, const mi_part *part, const mi_part_image *image) {
     mica_world *world = restore->world;
     mi_prepared_parts *prepared = restore->parts;
-    if (image != NULL && find_same(mi_state_find(world), part) == image) {
+    const bool is_made = restore->snapshot->origin == 0; // of bytes, which may say anything
+    if (image != NULL && !is_made && find_same(mi_state_find(world), part) == image) {
         return true;
     }
     if (!MI_RESERVE(&world->heap, MICA_MEMORY_STATE, &prepared->parts, prepared->parts.count + 1)) {
@@ -148,6 +149,12 @@ static bool prepare_part(mi_restore *restore, const mi_part *part, const mi_part
         return mi_restore_fail(restore, result);
     }
     prepared->parts.data[prepared->parts.count++] = (prepared_part){.part = part, .prepared = aside};
+    const char *fault = is_made && part->check != NULL ? part->check(world, aside, restore->snapshot) : NULL;
+    if (fault != NULL) {
+        restore->part = part->name;
+        restore->fault = fault;
+        return mi_restore_fail(restore, MICA_FORMAT);
+    }
     return true;
 }
 

@@ -327,9 +327,24 @@ static bool prepare_chunk(mi_restore *restore, const mi_table *table, uint32_t k
     return each_column(restore, table, k, image, prepare_column);
 }
 
+// Makes relations among components known to the world, whose parts are to hear of the restore.
+static bool attach_relations(mi_restore *restore, const mi_rows_image *rows) {
+    mica_world *world = restore->world;
+    for (uint32_t i = 0; i < rows->component_count; i++) {
+        const mi_type *type = mi_schema_type(world->schema, rows->components[i]);
+        if (mi_world_attach(world, type, "mica_snapshot_restore") != MICA_OK) {
+            return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
+        }
+    }
+    return true;
+}
+
 static bool prepare_table(mi_restore *restore, const mi_rows_image *rows, prepared_table *found) {
     mica_world *world = restore->world;
     mi_store *store = &world->store;
+    if (!attach_relations(restore, rows)) {
+        return false;
+    }
     mi_table *table = mi_store_table(store, rows->components, rows->component_count);
     if (table == NULL) {
         restore->limit = store->limit;
