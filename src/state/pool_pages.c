@@ -1,10 +1,10 @@
 // Comparing pages of a pool with chunks of snapshots, without looking at what cannot differ.
 //
-// Handles have no stamps: whoever adds or removes an element shall pay for the values alone. So that they are still not
-// looked at where nothing has happened, the pool's number of structure says it for all of them; and for a page of
-// values, since whoever comes to a page or moves in it brings a value along, which takes the page's name away. That
-// leaves elements that go: they go from the end, which the count shows, or as tombstones from a stable pool, whose
-// handles are compared. So are those of tags, whose pages have no stamps.
+// Handles have no stamps of their own: whoever adds or removes an element shall pay for the values alone. So that
+// handles are still not looked at where nothing has happened, the pool's number of structure says it for all of them;
+// and for those of a page its stamp does: whoever comes to a page or moves in it brings a value along, and whoever
+// leaves a tombstone takes the page's name away as well. Only the last ones of all go without a trace but in the count.
+// Pages of tags have no stamps: if anything has happened, their handles are compared.
 #include "state/pool_pages.h"
 
 #include <string.h>
@@ -38,8 +38,8 @@ mi_pool_base mi_pool_base_of(const mi_pool *pool, const mica_snapshot *base) {
 
 // Whether nobody has come to a page, or moved in it, since it was as the base's chunk.
 static bool is_settled(const mi_pool *pool, const mi_pool_base *base, uint32_t page, const mi_chunk_image *chunk) {
-    return base->has_same_handles || (pool->size > 0 && !pool->type->info.stable && chunk->column_count > 0 &&
-                                      mi_pool_page_names(pool, page, &chunk->columns[0]));
+    return base->has_same_handles ||
+           (pool->size > 0 && chunk->column_count > 0 && mi_pool_page_names(pool, page, &chunk->columns[0]));
 }
 
 bool mi_pool_has_handles(const mi_pool *pool, const mi_pool_base *base, uint32_t page, const mi_chunk_image *chunk,

@@ -3,7 +3,7 @@
 // A pool whose pages still name what the base has of them, and in which nobody has come, gone or moved, is captured by
 // a look at each page's stamp: its rows image is shared whole. Otherwise each page's chunk image is shared or made
 // anew, and of a new one the handles or the values may be shared. Values of stable pools are in an image only where an
-// element was alive; an image that has more of them than are alive by now is as good, like one that is longer.
+// element is alive.
 #include "base/sort.h"
 #include "state/capture.h"
 #include "state/pool_pages.h"

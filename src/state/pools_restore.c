@@ -121,6 +121,12 @@ static bool is_hooked(const mi_type *type) {
     return type->has_copy || type->has_move || type->has_destruct;
 }
 
+// How many handles of a page are exchanged: all that it will have, or none.
+static uint32_t rows_exchanged(const mi_prepared_pool *prepared, uint32_t page) {
+    const mi_chunk_image *chunk = chunk_then(prepared->rows, page);
+    return chunk == NULL || (prepared->differs[page] & DIFFERS_IN_HANDLES) == 0 ? 0 : chunk->row_count;
+}
+
 // Takes memory for the values aside, of which there is one at least.
 static bool take_aside(mi_prepared_pool *prepared, mi_heap *heap) {
     size_t byte_size = 0;
@@ -173,9 +179,7 @@ static bool construct_aside(mi_prepared_pool *prepared, mi_store *store) {
     }
     for (uint32_t page = 0; page < prepared->page_count; page++) {
         const mi_chunk_image *chunk = chunk_then(prepared->rows, page);
-        const uint32_t row_count =
-            (prepared->differs[page] & DIFFERS_IN_HANDLES) != 0 && chunk != NULL ? chunk->row_count : 0;
-        for (uint32_t row = 0; row < row_count; row++) {
+        for (uint32_t row = 0; row < rows_exchanged(prepared, page); row++) {
             const mica_entity entity = handle_then(chunk, row);
             const uint32_t from = is_element(entity) ? mi_pool_find(pool, entity) : 0;
             if (!is_element(entity)) {
@@ -204,9 +208,7 @@ static bool open_entities(const mi_prepared_pool *prepared, mi_store *store) {
     mi_pool *pool = prepared->pool;
     for (uint32_t page = 0; page < prepared->page_count; page++) {
         const mi_chunk_image *chunk = chunk_then(prepared->rows, page);
-        const uint32_t row_count =
-            (prepared->differs[page] & DIFFERS_IN_HANDLES) != 0 && chunk != NULL ? chunk->row_count : 0;
-        for (uint32_t row = 0; row < row_count; row++) {
+        for (uint32_t row = 0; row < rows_exchanged(prepared, page); row++) {
             const mica_entity entity = handle_then(chunk, row);
             if (is_element(entity) && (!mi_masks_open(&store->masks, store->heap, mica_entity_index(entity)) ||
                                        !mi_pool_open_index(pool, store->heap, mica_entity_index(entity)))) {
@@ -377,9 +379,7 @@ static void carry_values(const mi_prepared_pool *prepared, const mica_allocator 
     uint32_t carried_number = prepared->made_count;
     for (uint32_t page = 0; page < prepared->page_count; page++) {
         const mi_chunk_image *chunk = chunk_then(prepared->rows, page);
-        const uint32_t row_count =
-            (prepared->differs[page] & DIFFERS_IN_HANDLES) != 0 && chunk != NULL ? chunk->row_count : 0;
-        for (uint32_t row = 0; row < row_count; row++) {
+        for (uint32_t row = 0; row < rows_exchanged(prepared, page); row++) {
             const mica_entity entity = handle_then(chunk, row);
             const uint32_t position = (page << pool->page_shift) + row;
             const uint32_t from = is_element(entity) ? mi_pool_find(pool, entity) : position;

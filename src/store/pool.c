@@ -340,6 +340,9 @@ void mi_pool_bury(mi_pool *pool, uint32_t position) {
     pool->dead_head = position;
     pool->dead_count++;
     mi_bit_clear(pool->live, position);
+    if (pool->size != 0) {
+        mi_stamp_unname(&pool->stamps[position >> pool->page_shift]);
+    }
     if (pool->dead_count == pool->count) {
         start_again(pool);
     }

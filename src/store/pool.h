@@ -8,7 +8,8 @@
 //   pages     values by position, 1 << page_shift a page. Those of a packed pool are parts of one piece that moves when
 //             it grows; those of a paged pool are pieces of their own that never move. A tag has none.
 //   stamps    of the last write, a page each. A page that takes over a value takes over the stamp of the page that the
-//             value comes from, if that is later.
+//             value comes from, if that is later. A page whose stamp names an image has had no element come to it, move
+//             in it or become a tombstone since.
 //
 // An element is put in steps, so that a failure leaves nothing behind: the pool is opened for it (memory made sure of),
 // its value is made at mi_pool_next, then it is published. A pool knows nothing of masks and groups: those of a store's
