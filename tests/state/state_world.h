@@ -93,7 +93,7 @@ static inline void state_world_open(state_world *w, const mica_world_def *def) {
                                           mica_type_of(PoolTag),  mica_type_of(PoolOwned)};
     w->world = mica_world_create(def);
     assert_non_null(w->world);
-    w->kind_count = 7;
+    w->kind_count = KIND_COUNT;
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
         w->kinds[i] = mica_world_register(w->world, types[i]);
         assert_int_not_equal(w->kinds[i], 0);
