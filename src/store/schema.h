@@ -86,6 +86,11 @@ static inline const mi_type *mi_schema_type(const mica_schema *schema, mica_comp
     return MICA_LIKELY(type != NULL) ? type : mi_schema_type_locked(schema, id);
 }
 
+// Whether there is more to its values than bytes.
+static inline bool mi_type_has_hooks(const mi_type *type) {
+    return type->has_construct || type->has_destruct || type->has_move || type->has_copy;
+}
+
 // Whether values lie in lanes.
 static inline bool mi_type_in_lanes(const mi_type *type) {
     return type->lanes.count > 0;

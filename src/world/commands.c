@@ -224,6 +224,18 @@ bool mi_commands_placeholder(const mica_commands *commands, mica_entity placehol
     return *number < commands->placeholders.count;
 }
 
+uint32_t mi_commands_next_placeholder(const mica_commands *commands) {
+    const uint64_t next = commands == NULL ? 0 : (uint64_t)commands->placeholder_base + commands->placeholders.count;
+    return (uint32_t)(next % MICA_INDEX_MAX);
+}
+
+void mi_commands_rewind(mica_commands *commands, uint32_t next_placeholder) {
+    drop_commands(commands);
+    commands->placeholder_base = next_placeholder;
+    commands->placeholders.count = 0;
+    commands->made_count = 0;
+}
+
 mica_entity mica_commands_resolve(const mica_commands *commands, mica_entity placeholder) {
     uint32_t number;
     if (commands == NULL || !mica_entity_is_placeholder(placeholder) ||
@@ -267,8 +279,7 @@ static bool is_open(const mica_commands *commands, const char *call) {
 static mica_result open_record(mica_commands *commands, bool makes_entity, const char *call) {
     mica_world *world = commands->world;
     if (commands->round_over) {
-        const uint64_t base = (uint64_t)commands->placeholder_base + commands->placeholders.count;
-        commands->placeholder_base = (uint32_t)(base % MICA_INDEX_MAX);
+        commands->placeholder_base = mi_commands_next_placeholder(commands);
         commands->placeholders.count = 0;
         commands->made_count = 0;
         commands->round_over = false;
@@ -351,8 +362,7 @@ static mica_result fail_tag_value(const mica_commands *commands, const mi_type *
 static void remember_plain(mica_commands *commands, const mi_type *type) {
     const mica_schema *schema = commands->world->schema;
     const mica_component component = type->info.id;
-    const bool has_hooks = type->has_construct || type->has_destruct || type->has_move || type->has_copy;
-    if (has_hooks || type->info.hooks.attach != NULL || type->info.size > UINT16_MAX ||
+    if (mi_type_has_hooks(type) || type->info.hooks.attach != NULL || type->info.size > UINT16_MAX ||
         (type->info.size > 0 &&
          (mi_type_reflect(schema, component) != MICA_OK || mi_type_has_entities(schema, component)))) {
         return;

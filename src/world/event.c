@@ -103,8 +103,7 @@ static void free_spare(mi_heap *heap, mi_event_queue *queue) {
     }
 }
 
-// Makes sure that there is memory for the next event.
-static bool have_place(mi_heap *heap, mi_event_queue *queue) {
+bool mi_event_have_place(mi_heap *heap, mi_event_queue *queue) {
     const uint64_t page = page_number(queue, queue->next);
     const uint64_t first_page = page_number(queue, queue->first);
     if (queue->type->info.size == 0) {
@@ -124,12 +123,8 @@ static bool have_place(mi_heap *heap, mi_event_queue *queue) {
 
 // What is kept, and what is missed
 
-static uint32_t handler_count(const mi_event_queue *queue) {
-    return queue->bindings.count - queue->gone_count;
-}
-
 static bool has_listeners(const mi_event_queue *queue) {
-    return queue->readers.count > 0 || handler_count(queue) > 0;
+    return queue->readers.count > 0 || mi_event_handler_count(queue) > 0;
 }
 
 // The first event that somebody has yet to see; with `held`, whose memory somebody may still be using.
@@ -140,11 +135,15 @@ static uint64_t first_needed(const mi_event_queue *queue, bool held) {
         const uint64_t number = held ? cursor->held : cursor->next;
         needed = number < needed ? number : needed;
     }
-    if (handler_count(queue) > 0 || queue->is_delivering) {
+    if (mi_event_handler_count(queue) > 0 || queue->is_delivering) {
         const uint64_t number = held ? queue->delivered.held : queue->delivered.next;
         needed = number < needed ? number : needed;
     }
     return needed;
+}
+
+uint64_t mi_event_first_unseen(const mi_event_queue *queue) {
+    return first_needed(queue, false);
 }
 
 static void end_events(mica_world *world, mi_event_queue *queue, uint64_t end) {
@@ -186,7 +185,7 @@ static void drop_before(mi_event_queue *queue, uint64_t number) {
     for (uint32_t i = 0; i < queue->readers.count; i++) {
         push_cursor(queue, &queue->readers.data[i]->cursor, number);
     }
-    if (handler_count(queue) > 0) {
+    if (mi_event_handler_count(queue) > 0) {
         push_cursor(queue, &queue->delivered, number);
     }
 }
@@ -210,7 +209,8 @@ static void tell_delivery(const mica_world *world, mi_event_queue *queue) {
 }
 
 // A tick begins: what was handed out is not in use any more, and everything is a tick older.
-static void age_queue(mica_world *world, const mi_events *events, mi_event_queue *queue) {
+static void age_queue(mica_world *world, mi_events *events, mi_event_queue *queue) {
+    events->change_count += mi_event_first_unseen(queue) < queue->next;
     uint64_t *mark = &queue->marks[events->tick % queue->tick_limit];
     drop_before(queue, *mark);
     *mark = queue->next;
@@ -247,16 +247,23 @@ static void trim_events(mica_world *world, void *state) {
 
 // The world's events, made and ended with it
 
+void mi_event_queue_end_content(mica_world *world, mi_event_queue *queue) {
+    end_events(world, queue, queue->next);
+    free_spare(&world->heap, queue);
+    mi_heap_release(&world->heap, MICA_MEMORY_EVENTS, queue->marks, queue->tick_limit * sizeof(uint64_t),
+                    _Alignof(uint64_t));
+    queue->marks = NULL;
+    queue->tick_limit = 0;
+}
+
 static void free_queue(mica_world *world, mi_event_queue *queue) {
     mi_heap *heap = &world->heap;
-    end_events(world, queue, queue->next);
-    free_spare(heap, queue);
+    mi_event_queue_end_content(world, queue);
     while (queue->readers.count > 0) {
         mi_event_reader_end(queue->readers.data[queue->readers.count - 1]);
     }
     MI_FREE(heap, MICA_MEMORY_EVENTS, &queue->readers);
     MI_FREE(heap, MICA_MEMORY_EVENTS, &queue->bindings);
-    mi_heap_release(heap, MICA_MEMORY_EVENTS, queue->marks, queue->tick_limit * sizeof(uint64_t), _Alignof(uint64_t));
     mi_heap_release(heap, MICA_MEMORY_EVENTS, queue, sizeof(*queue), _Alignof(mi_event_queue));
 }
 
@@ -278,7 +285,7 @@ static const char *validate_cursor(const mi_event_queue *queue, const mi_event_c
 }
 
 static const char *validate_queue(const mi_event_queue *queue) {
-    const char *fault = handler_count(queue) > 0 ? validate_cursor(queue, &queue->delivered) : NULL;
+    const char *fault = mi_event_handler_count(queue) > 0 ? validate_cursor(queue, &queue->delivered) : NULL;
     for (uint32_t i = 0; fault == NULL && i < queue->readers.count; i++) {
         fault = validate_cursor(queue, &queue->readers.data[i]->cursor);
     }
@@ -335,8 +342,7 @@ static mi_event_queue *find_queue(const mica_world *world, mica_component compon
     return events != NULL && component < events->queues.count ? events->queues.data[component] : NULL;
 }
 
-// True if the limit could be set. What is kept grows old from now on.
-static bool set_tick_limit(mi_heap *heap, mi_event_queue *queue, uint32_t tick_limit) {
+bool mi_event_set_tick_limit(mi_heap *heap, mi_event_queue *queue, uint32_t tick_limit) {
     uint64_t *marks = mi_heap_allocate(heap, MICA_MEMORY_EVENTS, tick_limit * sizeof(uint64_t), _Alignof(uint64_t));
     if (marks == NULL) {
         return false;
@@ -360,7 +366,7 @@ static mi_event_queue *add_queue(mica_world *world, mi_events *events, const mi_
         events->queues.data[events->queues.count++] = NULL;
     }
     mi_event_queue *queue = mi_heap_allocate_zeroed(heap, MICA_MEMORY_EVENTS, sizeof(*queue), _Alignof(mi_event_queue));
-    if (queue == NULL || !set_tick_limit(heap, queue, MICA_EVENT_TICKS_DEFAULT)) {
+    if (queue == NULL || !mi_event_set_tick_limit(heap, queue, MICA_EVENT_TICKS_DEFAULT)) {
         mi_heap_release(heap, MICA_MEMORY_EVENTS, queue, sizeof(*queue), _Alignof(mi_event_queue));
         return NULL;
     }
@@ -370,6 +376,11 @@ static mi_event_queue *add_queue(mica_world *world, mi_events *events, const mi_
     }
     events->queues.data[type->info.id] = queue;
     return queue;
+}
+
+mi_event_queue *mi_event_queue_have(mica_world *world, const mi_type *type) {
+    mi_event_queue *queue = find_queue(world, type->info.id);
+    return queue != NULL || !mi_events_have(world) ? queue : add_queue(world, world->events, type);
 }
 
 mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component, const char *call) {
@@ -385,7 +396,7 @@ mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component,
     if (type == NULL) {
         return NULL;
     }
-    queue = mi_events_have(world) ? add_queue(world, world->events, type) : NULL;
+    queue = mi_event_queue_have(world, type);
     if (queue == NULL) {
         mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the events of {}", MI_TEXT(type->info.name));
     }
@@ -414,10 +425,11 @@ mica_event_handler mica_event_bind(mica_world *world, mica_component component, 
         mi_fail_memory(&world->log, __func__, sizeof(mi_event_binding));
         return none;
     }
-    if (handler_count(queue) == 0 && !queue->is_delivering) {
+    if (mi_event_handler_count(queue) == 0 && !queue->is_delivering) {
         queue->delivered.next = queue->next;
         queue->delivered.held = queue->next;
     }
+    events->change_count++;
     queue->bindings.data[queue->bindings.count++] = (mi_event_binding){++events->last_id, call, user};
     return (mica_event_handler){events->last_id};
 }
@@ -454,9 +466,10 @@ mica_result mica_event_unbind(mica_world *world, mica_event_handler handler) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
     }
-    const mi_events *events = world->events;
+    mi_events *events = world->events;
     for (uint32_t i = 0; events != NULL && i < events->queues.count; i++) {
         if (events->queues.data[i] != NULL && unbind(events->queues.data[i], handler.id)) {
+            events->change_count++;
             return MICA_OK;
         }
     }
@@ -531,7 +544,7 @@ mica_result mica_event_trigger(mica_world *world, mica_component component, cons
     if (result != MICA_OK) {
         return result;
     }
-    if (handler_count(queue) > 0) {
+    if (mi_event_handler_count(queue) > 0) {
         mi_callback current;
         if (!begin_dispatch(world, queue, &current, call)) {
             return mica_last_result();
@@ -547,7 +560,7 @@ mica_result mica_event_trigger(mica_world *world, mica_component component, cons
 static int32_t deliver_until(mica_world *world, mi_event_queue *queue, const mi_callback *current, uint64_t end) {
     mi_event_cursor *cursor = &queue->delivered;
     int32_t count = 0;
-    while (cursor->next < end && handler_count(queue) > 0 && count < INT32_MAX) {
+    while (cursor->next < end && mi_event_handler_count(queue) > 0 && count < INT32_MAX) {
         cursor->held = cursor->next++;
         cursor->seen_count++;
         count++;
@@ -568,7 +581,7 @@ int32_t mica_event_deliver(mica_world *world, mica_component component) {
         return -1;
     }
     tell_delivery(world, queue);
-    if (handler_count(queue) == 0 || queue->delivered.next == queue->next) {
+    if (mi_event_handler_count(queue) == 0 || queue->delivered.next == queue->next) {
         return 0;
     }
     mi_callback current;
@@ -587,9 +600,22 @@ int32_t mica_event_deliver(mica_world *world, mica_component component) {
 
 // The oldest events make room for one more.
 static void keep_count(mi_event_queue *queue) {
-    if (queue->next - first_needed(queue, false) >= queue->count_limit) {
+    if (queue->next - mi_event_first_unseen(queue) >= queue->count_limit) {
         drop_before(queue, queue->next + 1 - queue->count_limit);
     }
+}
+
+// Counts an event that nobody is there for. Only where the last handler has left during a delivery, what it was told of
+// is still in use, and the event has no number.
+static void pass_unheard(mica_world *world, mi_event_queue *queue) {
+    if (!queue->is_delivering) {
+        end_events(world, queue, queue->next);
+        queue->next++;
+        queue->first = queue->next;
+        queue->origin = queue->next;
+    }
+    queue->sent_count++;
+    queue->unheard_count++;
 }
 
 bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *value) {
@@ -599,8 +625,7 @@ bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *valu
         if (type->movable_only) { // it is the bus's now
             mi_value_destruct(type, values, (void *)(uintptr_t)value, 1);
         }
-        queue->sent_count++;
-        queue->unheard_count++;
+        pass_unheard(world, queue);
         return true;
     }
     if (type->info.size > 0) {
@@ -608,7 +633,8 @@ bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *valu
         if (((queue->next - queue->origin) & slot_mask) == 0) { // another page
             collect(world, queue);
         }
-        if (!have_place(&world->heap, queue) || !mi_value_make(type, values, mi_event_at(queue, queue->next), value)) {
+        if (!mi_event_have_place(&world->heap, queue) ||
+            !mi_value_make(type, values, mi_event_at(queue, queue->next), value)) {
             return false;
         }
     }
@@ -644,11 +670,12 @@ mica_result mica_event_set_limits(mica_world *world, mica_component component, u
         return mi_fail(&world->log, MICA_LIMIT, __func__, "events of {} are to be kept for {} ticks; {} is the most",
                        MI_TEXT(queue->type->info.name), MI_UINT(tick_count), MI_UINT(MICA_EVENT_TICKS_MAX));
     }
-    if (!set_tick_limit(&world->heap, queue, tick_count == 0 ? MICA_EVENT_TICKS_DEFAULT : tick_count)) {
+    if (!mi_event_set_tick_limit(&world->heap, queue, tick_count == 0 ? MICA_EVENT_TICKS_DEFAULT : tick_count)) {
         return mi_fail_memory(&world->log, __func__, tick_count * sizeof(uint64_t));
     }
+    world->events->change_count++;
     queue->count_limit = event_count;
-    if (event_count > 0 && queue->next - first_needed(queue, false) > event_count) {
+    if (event_count > 0 && queue->next - mi_event_first_unseen(queue) > event_count) {
         drop_before(queue, queue->next - event_count);
     }
     return MICA_OK;
@@ -670,9 +697,9 @@ mica_result mica_event_statistics(const mica_world *world, mica_component compon
                                     .delivered_count = queue->delivered_count,
                                     .unheard_count = queue->unheard_count,
                                     .missed_count = queue->missed_count,
-                                    .waiting_count = queue->next - first_needed(queue, false),
+                                    .waiting_count = queue->next - mi_event_first_unseen(queue),
                                     .reader_count = queue->readers.count,
-                                    .handler_count = handler_count(queue)};
+                                    .handler_count = mi_event_handler_count(queue)};
     }
     return MICA_OK;
 }
@@ -719,6 +746,7 @@ mica_event_reader *mica_event_reader_create(mica_world *world, mica_component co
 void mi_event_reader_end(mica_event_reader *reader) {
     mi_event_queue *queue = reader->queue;
     mi_heap *heap = &reader->world->heap;
+    reader->world->events->change_count += 1 + reader->cursor.seen_count + reader->cursor.missed_count;
     uint32_t place = queue->readers.count;
     while (queue->readers.data[--place] != reader) {
     }
@@ -757,6 +785,7 @@ uint64_t mi_event_reader_position(const mica_event_reader *reader) {
 void mi_event_reader_place(mica_event_reader *reader, uint64_t position) {
     const mi_event_queue *queue = reader->queue;
     const uint64_t kept_count = queue->next - queue->first;
+    reader->world->events->change_count++;
     reader->cursor.next = queue->next - (position < kept_count ? position : kept_count);
     reader->cursor.held = reader->cursor.next;
 }

@@ -42,6 +42,7 @@ static bool append(mica_inbox *inbox, const mi_type *type, const void *value) {
         }
         const uint32_t waiting = posted->count + inbox->left_count;
         inbox->stats.posted_count++;
+        inbox->change_count++;
         inbox->stats.most_waiting_count =
             waiting > inbox->stats.most_waiting_count ? waiting : inbox->stats.most_waiting_count;
     } else {
@@ -53,7 +54,7 @@ static bool append(mica_inbox *inbox, const mi_type *type, const void *value) {
 
 static mica_result post(mica_inbox *inbox, const mi_type *type, const void *value, const char *call) {
     const mica_component_info *info = &type->info;
-    if (type->has_construct || type->has_destruct || type->has_move || type->has_copy) {
+    if (mi_type_has_hooks(type)) {
         return mi_fail(NULL, MICA_UNSUPPORTED, call, "{} has hooks: its values cannot be handed to another thread",
                        MI_TEXT(info->name));
     }
@@ -179,6 +180,7 @@ static mica_result drain(mica_inbox *inbox, bool begins_tick, const char *call, 
     }
     mi_lock_take(&inbox->lock);
     inbox->stats.drained_count += (uint64_t)*count;
+    inbox->change_count += (uint64_t)*count;
     inbox->left_count = unsent_count(inbox);
     inbox->left_byte_size = inbox->drained.byte_size - inbox->sent_byte_size;
     mi_lock_give(&inbox->lock);
@@ -322,3 +324,186 @@ void mi_inbox_unlisten(mica_world *world, mi_inbox_tap tap, void *user) {
         }
     }
 }
+
+// State
+//
+// A record: how many messages wait, and each of them in order: a byte that says whether its type is another one than
+// that of the message before, the type's name if it is, the value.
+
+// A place among the messages that wait.
+typedef struct waiting_message {
+    const mi_inbox_buffer *buffer;
+    uint32_t at;      // in `buffer`
+    uint32_t byte_at; // likewise
+} waiting_message;
+
+static void save_messages(const mica_inbox *inbox, mi_writer *writer) {
+    const waiting_message begins[] = {{&inbox->drained, inbox->sent_count, inbox->sent_byte_size},
+                                      {&inbox->posted, 0, 0}};
+    const mi_type *last = NULL;
+    mi_write_u32(writer, unsent_count(inbox) + inbox->posted.count);
+    for (uint32_t i = 0; i < 2; i++) {
+        for (waiting_message message = begins[i]; message.at < message.buffer->count; message.at++) {
+            const mi_type *type = mi_schema_type(inbox->schema, message.buffer->components[message.at]);
+            mi_write_u8(writer, type != last);
+            if (type != last) {
+                mi_write_component(writer, type->info.id);
+            }
+            mi_write_value(writer, type, message.buffer->bytes + message.byte_at);
+            message.byte_at += type->info.size;
+            last = type;
+        }
+    }
+}
+
+static void save_inbox(const mica_world *world, mi_writer *writer) {
+    mica_inbox *inbox = mi_inbox_find(world);
+    if (inbox == NULL) {
+        mi_write_u32(writer, 0);
+        return;
+    }
+    mi_lock_take(&inbox->lock);
+    save_messages(inbox, writer);
+    mi_lock_give(&inbox->lock);
+}
+
+static uint64_t stamp_inbox(const mica_world *world) {
+    mica_inbox *inbox = mi_inbox_find(world);
+    if (inbox == NULL) {
+        return 0;
+    }
+    mi_lock_take(&inbox->lock);
+    const uint64_t change_count = inbox->change_count;
+    mi_lock_give(&inbox->lock);
+    return change_count;
+}
+
+// Messages that are about to wait.
+typedef struct prepared_messages {
+    MI_ARRAY(mica_component) components;
+    MI_ARRAY(uint8_t) bytes;
+} prepared_messages;
+
+static void cancel_inbox(mica_world *world, void *prepared) {
+    prepared_messages *messages = prepared;
+    if (messages != NULL) {
+        MI_FREE(&world->heap, MICA_MEMORY_EVENTS, &messages->components);
+        MI_FREE(&world->heap, MICA_MEMORY_EVENTS, &messages->bytes);
+        mi_heap_release(&world->heap, MICA_MEMORY_EVENTS, messages, sizeof(*messages), _Alignof(prepared_messages));
+    }
+}
+
+// The type of the next message, that of the last one being `last`; NULL: failed.
+static const mi_type *read_type(mi_reader *reader, const mi_type *last) {
+    const uint8_t is_other = mi_read_u8(reader);
+    if (is_other > 1 || (is_other == 0 && last == NULL)) {
+        mi_read_fail(reader, MICA_FORMAT, "a message has no type");
+    }
+    if (is_other == 0 || reader->result != MICA_OK) {
+        return reader->result == MICA_OK ? last : NULL;
+    }
+    const mi_type *type = mi_schema_type(reader->schema, mi_read_component(reader));
+    if (type == NULL || reader->result != MICA_OK) {
+        return NULL;
+    }
+    if (type == last || mi_type_has_hooks(type)) {
+        mi_read_fail(reader, MICA_FORMAT,
+                     type == last ? "a message's type is said again" : "a message's type has hooks");
+        return NULL;
+    }
+    return type;
+}
+
+static void read_message(mica_inbox *inbox, mi_reader *reader, const mi_type *type, prepared_messages *messages) {
+    const uint32_t byte_size = messages->bytes.count;
+    if (type->info.size > inbox->stats.byte_limit - byte_size) {
+        mi_read_fail(reader, MICA_LIMIT, "the messages that wait have more bytes than the inbox has room for");
+        return;
+    }
+    if (!MI_RESERVE(&inbox->world->heap, MICA_MEMORY_EVENTS, &messages->bytes, (size_t)byte_size + type->info.size)) {
+        mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
+        return;
+    }
+    if (type->info.size == 0 ||
+        mi_read_value(reader, type, &inbox->world->store.values, messages->bytes.data + byte_size)) {
+        messages->bytes.count += type->info.size;
+        messages->components.data[messages->components.count++] = type->info.id;
+    }
+}
+
+static void read_messages(mica_inbox *inbox, mi_reader *reader, uint32_t count, prepared_messages *messages) {
+    if (count > inbox->stats.message_limit) {
+        mi_read_fail(reader, MICA_LIMIT, "more messages wait than the inbox has room for");
+        return;
+    }
+    if (!MI_RESERVE(&inbox->world->heap, MICA_MEMORY_EVENTS, &messages->components, count)) {
+        mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
+        return;
+    }
+    const mi_type *type = NULL;
+    for (uint32_t i = 0; i < count && reader->result == MICA_OK; i++) {
+        type = read_type(reader, type);
+        if (type != NULL) {
+            read_message(inbox, reader, type, messages);
+        }
+    }
+}
+
+static mica_result prepare_inbox(mica_world *world, mi_reader *reader, void **prepared) {
+    *prepared = NULL;
+    const uint32_t count = reader != NULL ? mi_read_count(reader, 1) : 0;
+    if (count > 0) {
+        mica_inbox *inbox = open_inbox(world);
+        prepared_messages *messages =
+            inbox == NULL ? NULL
+                          : mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_EVENTS, sizeof(prepared_messages),
+                                                    _Alignof(prepared_messages));
+        if (messages == NULL) {
+            return MICA_OUT_OF_MEMORY;
+        }
+        *prepared = messages;
+        read_messages(inbox, reader, count, messages);
+    }
+    if (reader != NULL && !mi_reader_end(reader)) {
+        cancel_inbox(world, *prepared);
+        *prepared = NULL;
+        return reader->result;
+    }
+    return MICA_OK;
+}
+
+static void commit_inbox(mica_world *world, void *prepared) {
+    mica_inbox *inbox = mi_inbox_find(world);
+    const prepared_messages *messages = prepared;
+    if (inbox == NULL) {
+        return;
+    }
+    mi_lock_take(&inbox->lock);
+    mi_inbox_buffer *posted = &inbox->posted;
+    posted->count = messages != NULL ? messages->components.count : 0;
+    posted->byte_size = messages != NULL ? messages->bytes.count : 0;
+    if (posted->count > 0) {
+        memcpy(posted->components, messages->components.data, posted->count * sizeof(mica_component));
+    }
+    if (posted->byte_size > 0) {
+        memcpy(posted->bytes, messages->bytes.data, posted->byte_size);
+    }
+    inbox->drained.count = 0;
+    inbox->drained.byte_size = 0;
+    inbox->sent_count = 0;
+    inbox->sent_byte_size = 0;
+    inbox->left_count = 0;
+    inbox->left_byte_size = 0;
+    inbox->stats.most_waiting_count =
+        posted->count > inbox->stats.most_waiting_count ? posted->count : inbox->stats.most_waiting_count;
+    inbox->change_count++;
+    mi_lock_give(&inbox->lock);
+    cancel_inbox(world, prepared);
+}
+
+const mi_part mi_inbox_part = {.name = "inbox",
+                               .stamp = stamp_inbox,
+                               .save = save_inbox,
+                               .prepare = prepare_inbox,
+                               .commit = commit_inbox,
+                               .cancel = cancel_inbox};

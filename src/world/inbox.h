@@ -40,6 +40,7 @@ struct mica_inbox {
     uint32_t left_count; // messages in `drained` that could not be sent, for the limits
     uint32_t left_byte_size;
     mica_inbox_stats stats; // but for what waits
+    uint64_t change_count;  // of what waits; never goes back
 };
 
 // The inbox of a world; NULL: nobody has asked for it yet.
@@ -51,3 +52,6 @@ mica_inbox *mi_inbox_find(const mica_world *world);
 bool mi_inbox_listen(mica_world *world, mi_inbox_tap tap, void *user);
 // Ends that, unless it was ended already.
 void mi_inbox_unlisten(mica_world *world, mi_inbox_tap tap, void *user);
+
+// What waits is state of the world: a restore puts the messages of that moment in its place. Counts stay.
+extern const mi_part mi_inbox_part;

@@ -3,10 +3,8 @@
 
 #include <string.h>
 
+#include "store/ranges.h"
 #include "store/value.h"
-
-const mi_part *const mi_world_parts[] = {NULL};
-const uint32_t mi_world_part_count = 0;
 
 void mi_record_free(mi_record *record) {
     for (uint32_t i = 0; i < record->values.count; i++) {
@@ -20,7 +18,7 @@ void mi_record_free(mi_record *record) {
 
 // Writing
 
-static void fail_write(mi_writer *writer, mica_result result, const mi_type *type) {
+void mi_write_fail(mi_writer *writer, mica_result result, const mi_type *type) {
     if (writer->result == MICA_OK) {
         writer->result = result;
         writer->type = type;
@@ -34,7 +32,7 @@ uint8_t *mi_write_room(mi_writer *writer, size_t byte_size) {
     }
     if (byte_size > UINT32_MAX ||
         !MI_RESERVE(record->heap, MICA_MEMORY_STATE, &record->bytes, record->bytes.count + byte_size)) {
-        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
         return NULL;
     }
     uint8_t *place = record->bytes.data + record->bytes.count;
@@ -82,7 +80,7 @@ void mi_write_entity(mi_writer *writer, mica_entity entity) {
 void mi_write_text(mi_writer *writer, const char *text) {
     const size_t length = text == NULL ? 0 : strlen(text);
     if (length > UINT32_MAX) {
-        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
         return;
     }
     mi_write_u32(writer, (uint32_t)length);
@@ -98,11 +96,11 @@ void mi_write_component(mi_writer *writer, mica_component component) {
 static void keep_value(mi_writer *writer, const mi_type *type, const void *value) {
     mi_record *record = writer->record;
     if (type->movable_only) {
-        fail_write(writer, MICA_NO_COPY, type);
+        mi_write_fail(writer, MICA_NO_COPY, type);
         return;
     }
     if (!MI_RESERVE(record->heap, MICA_MEMORY_STATE, &record->values, record->values.count + 1)) {
-        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
         return;
     }
     void *copy = mi_heap_allocate(record->heap, MICA_MEMORY_STATE, type->info.size, type->info.align);
@@ -111,7 +109,7 @@ static void keep_value(mi_writer *writer, const mi_type *type, const void *value
         copy = NULL;
     }
     if (copy == NULL) {
-        fail_write(writer, MICA_OUT_OF_MEMORY, NULL);
+        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
         return;
     }
     record->values.data[record->values.count++] = (mi_record_value){.type = type, .value = copy};
@@ -123,8 +121,16 @@ void mi_write_value(mi_writer *writer, const mi_type *type, const void *value) {
     }
     if (type->has_copy || type->has_destruct) {
         keep_value(writer, type, value);
-    } else {
-        mi_write_bytes(writer, value, type->info.size);
+        return;
+    }
+    const mi_ranges *ranges = mi_type_ranges(writer->schema, type);
+    if (ranges == NULL) {
+        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
+        return;
+    }
+    uint8_t *place = append(writer, type->info.size);
+    if (place != NULL) {
+        mi_ranges_copy(ranges, type->info.size, place, value, 1);
     }
 }
 

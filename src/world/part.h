@@ -44,6 +44,8 @@ typedef struct mi_writer {
 
 // Room for further bytes, which count as written and are the caller's to fill; NULL: none. Good until the next write.
 uint8_t *mi_write_room(mi_writer *writer, size_t byte_size);
+// Notes a failure, unless there was one before.
+void mi_write_fail(mi_writer *writer, mica_result result, const mi_type *type);
 void mi_write_bytes(mi_writer *writer, const void *bytes, size_t byte_size);
 void mi_write_u8(mi_writer *writer, uint8_t number);
 void mi_write_u32(mi_writer *writer, uint32_t number);
@@ -91,7 +93,7 @@ typedef struct mi_reader {
     const mi_record_value *values;
     uint32_t value_count;
     uint32_t value_at;
-    mica_result result; // MICA_OK, MICA_FORMAT, MICA_UNKNOWN (a component), or MICA_OUT_OF_MEMORY
+    mica_result result; // MICA_OK, MICA_FORMAT, MICA_UNKNOWN (a component), MICA_LIMIT, or MICA_OUT_OF_MEMORY
     const char *fault;  // what was wrong, as a literal; NULL: nothing, or memory is out
     char name[96];      // of the component that is not known
 } mi_reader;

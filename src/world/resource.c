@@ -5,6 +5,8 @@
 //
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
+#include "base/sort.h"
+#include "store/stamp.h"
 #include "world/notice.h"
 #include "world/rewind.h"
 
@@ -19,6 +21,12 @@ static void release_value(mica_world *world, const mi_type *type, void *value) {
 static mi_resource *find(const mica_world *world, mica_component component) {
     mi_resource *resource = component < world->resources.count ? &world->resources.data[component] : NULL;
     return resource != NULL && resource->value != NULL ? resource : NULL;
+}
+
+// The value may be another one now.
+static void mark(mica_world *world, mi_resource *resource) {
+    world->resource_change_count++;
+    resource->version = world->store.version;
 }
 
 // The type of an id that can be a resource's, or NULL with the error set.
@@ -75,6 +83,7 @@ static mi_resource *add(mica_world *world, const mi_type *type, const void *valu
         return NULL;
     }
     mi_resource *resource = &world->resources.data[type->info.id];
+    world->resource_change_count++;
     *resource = (mi_resource){.value = place, .version = world->store.version};
     return resource;
 }
@@ -122,7 +131,7 @@ mica_result mica_resource_set(mica_world *world, mica_component component, const
     if (!mi_world_replace_value(world, type, resource->value, value, false)) {
         return fail_value(world, type, call);
     }
-    resource->version = world->store.version;
+    mark(world, resource);
     return tell_set(world, component, call);
 }
 
@@ -147,6 +156,7 @@ mica_result mica_resource_set_pointer(mica_world *world, mica_component componen
     if (!reserve_entry(world, component)) {
         return mi_fail_memory(&world->log, call, sizeof(mi_resource));
     }
+    world->resource_change_count++;
     world->resources.data[component] =
         (mi_resource){.value = value, .version = world->store.version, .is_pointer = true};
     return tell_set(world, component, call);
@@ -175,7 +185,7 @@ void *mica_resource_get_write(mica_world *world, mica_component component) {
     if (resource == NULL) {
         return NULL;
     }
-    resource->version = world->store.version;
+    mark(world, resource);
     return resource->value;
 }
 
@@ -198,11 +208,12 @@ void *mica_resource_ensure(mica_world *world, mica_component component) {
     if (resource == NULL) {
         return NULL;
     }
-    resource->version = world->store.version;
+    mark(world, resource);
     return resource->value;
 }
 
 static void end(mica_world *world, mica_component component, mi_resource *resource) {
+    world->resource_change_count++;
     if (!resource->is_pointer) {
         const mi_type *type = mi_schema_type(world->schema, component);
         mi_value_destruct(type, &world->store.values, resource->value, 1);
@@ -259,3 +270,177 @@ void mi_world_free_resources(mica_world *world) {
     }
     MI_FREE(&world->heap, MICA_MEMORY_RESOURCES, &world->resources);
 }
+
+// State
+//
+// Values that the world holds are state, those held by pointer are not. The record: how many there are, and in order of
+// their types' names each one's name, version and value. Restoring leaves a value where it is and gives it another
+// content.
+
+static bool is_held(const mi_resource *resource) {
+    return resource->value != NULL && !resource->is_pointer;
+}
+
+// A value of a type whose writers cannot be seen may be another one each time it is looked at.
+static uint64_t stamp_resources(const mica_world *world) {
+    for (uint32_t i = 0; i < world->resources.count; i++) {
+        if (is_held(&world->resources.data[i]) && mi_schema_type(world->schema, (mica_component)i)->info.always_dirty) {
+            return ++((mica_world *)(uintptr_t)world)->resource_change_count;
+        }
+    }
+    return world->resource_change_count;
+}
+
+static int compare_names(const void *context, uint32_t a, uint32_t b) {
+    const mica_schema *schema = context;
+    return mi_type_compare_names(mi_schema_type(schema, (mica_component)a), mi_schema_type(schema, (mica_component)b));
+}
+
+static void save_resources(const mica_world *world, mi_writer *writer) {
+    const uint32_t room = world->resources.count;
+    mi_heap *heap = writer->record->heap;
+    MI_ARRAY(uint32_t) ids = {.data = NULL}; // and behind them, scratch of sorting
+    if (!MI_RESERVE(heap, MICA_MEMORY_STATE, &ids, (size_t)room * 2)) {
+        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
+        return;
+    }
+    for (uint32_t i = 0; i < room; i++) {
+        if (is_held(&world->resources.data[i])) {
+            ids.data[ids.count++] = i;
+        }
+    }
+    if (ids.count > 0) {
+        mi_sort(ids.data, ids.data + room, ids.count, compare_names, world->schema);
+    }
+    mi_write_u32(writer, ids.count);
+    for (uint32_t i = 0; i < ids.count; i++) {
+        const mica_component component = (mica_component)ids.data[i];
+        const mi_resource *resource = &world->resources.data[component];
+        mi_write_component(writer, component);
+        mi_write_u64(writer, resource->version);
+        mi_write_value(writer, mi_schema_type(world->schema, component), resource->value);
+    }
+    MI_FREE(heap, MICA_MEMORY_STATE, &ids);
+}
+
+typedef struct restored_resource {
+    const mi_type *type;
+    void *value; // as resources have it: owned
+    uint64_t version;
+} restored_resource;
+
+typedef struct restored_resources {
+    MI_ARRAY(restored_resource) list; // in order of the types' names
+} restored_resources;
+
+static void drop_restored(mica_world *world, const restored_resource *restored) {
+    mi_value_destruct(restored->type, &world->store.values, restored->value, 1);
+    release_value(world, restored->type, restored->value);
+}
+
+static void free_restored(mica_world *world, restored_resources *restored) {
+    MI_FREE(&world->heap, MICA_MEMORY_RESOURCES, &restored->list);
+    mi_heap_release(&world->heap, MICA_MEMORY_RESOURCES, restored, sizeof(*restored), _Alignof(restored_resources));
+}
+
+static void cancel_resources(mica_world *world, void *prepared) {
+    restored_resources *restored = prepared;
+    for (uint32_t i = 0; i < restored->list.count; i++) {
+        drop_restored(world, &restored->list.data[i]);
+    }
+    free_restored(world, restored);
+}
+
+// Reads one, whose type comes behind `last` (NULL: any); its type.
+static const mi_type *read_resource(mica_world *world, mi_reader *reader, const mi_type *last,
+                                    restored_resources *restored) {
+    const mi_type *type = mi_schema_type(reader->schema, mi_read_component(reader));
+    const uint64_t version = mi_read_u64(reader);
+    if (reader->result != MICA_OK) {
+        return NULL;
+    }
+    if (type->info.size == 0 || mi_stamp_is_named(version)) {
+        mi_read_fail(reader, MICA_FORMAT,
+                     type->info.size == 0 ? "a resource is a tag" : "a resource's version is out of range");
+        return NULL;
+    }
+    if (last != NULL && mi_type_compare_names(last, type) >= 0) {
+        mi_read_fail(reader, MICA_FORMAT, "the resources are not in order");
+        return NULL;
+    }
+    void *value = NULL;
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_RESOURCES, &restored->list, (size_t)restored->list.count + 1) ||
+        !reserve_entry(world, type->info.id) || (value = allocate_value(world, type)) == NULL) {
+        mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
+        return NULL;
+    }
+    if (!mi_read_value(reader, type, &world->store.values, value)) {
+        release_value(world, type, value);
+        return NULL;
+    }
+    restored->list.data[restored->list.count++] = (restored_resource){type, value, version};
+    return type;
+}
+
+static mica_result prepare_resources(mica_world *world, mi_reader *reader, void **prepared) {
+    *prepared = NULL;
+    restored_resources *restored = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_RESOURCES,
+                                                           sizeof(restored_resources), _Alignof(restored_resources));
+    if (restored == NULL) {
+        return MICA_OUT_OF_MEMORY;
+    }
+    if (reader != NULL) {
+        const mi_type *type = NULL;
+        const uint32_t count = mi_read_count(reader, sizeof(uint32_t));
+        for (uint32_t i = 0; i < count && reader->result == MICA_OK; i++) {
+            type = read_resource(world, reader, type, restored);
+        }
+        if (!mi_reader_end(reader)) {
+            cancel_resources(world, restored);
+            return reader->result;
+        }
+    }
+    *prepared = restored;
+    return MICA_OK;
+}
+
+// Where the program has put a value of its own by pointer meanwhile, that stays.
+static void put_restored(mica_world *world, const restored_resource *restored) {
+    mi_resource *resource = &world->resources.data[restored->type->info.id];
+    if (resource->value != NULL && resource->is_pointer) {
+        drop_restored(world, restored);
+        return;
+    }
+    if (resource->value == NULL) {
+        resource->value = restored->value;
+    } else {
+        mi_value_destruct(restored->type, &world->store.values, resource->value, 1);
+        mi_value_move_one(restored->type, &world->store.values, resource->value, restored->value);
+        release_value(world, restored->type, restored->value);
+    }
+    resource->version = restored->version;
+    resource->is_restored = true;
+}
+
+static void commit_resources(mica_world *world, void *prepared) {
+    restored_resources *restored = prepared;
+    for (uint32_t i = 0; i < restored->list.count; i++) {
+        put_restored(world, &restored->list.data[i]);
+    }
+    for (uint32_t i = 0; i < world->resources.count; i++) {
+        mi_resource *resource = &world->resources.data[i];
+        if (is_held(resource) && !resource->is_restored) {
+            end(world, (mica_component)i, resource);
+        }
+        resource->is_restored = false;
+    }
+    world->resource_change_count++;
+    free_restored(world, restored);
+}
+
+const mi_part mi_resources_part = {.name = "resources",
+                                   .stamp = stamp_resources,
+                                   .save = save_resources,
+                                   .prepare = prepare_resources,
+                                   .commit = commit_resources,
+                                   .cancel = cancel_resources};

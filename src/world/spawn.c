@@ -213,7 +213,7 @@ static struct mica_spawn_plan *plan_of(mica_world *world, const uint64_t *words,
 static bool has_plain_elements(const mica_world *world) {
     for (uint32_t i = 0; i < world->elements.count; i++) {
         const mi_type *type = world->elements.data[i].pool->type;
-        if (type->has_construct || type->has_destruct || type->has_move || type->has_copy) {
+        if (mi_type_has_hooks(type)) {
             return false;
         }
     }
