@@ -206,10 +206,24 @@ static void free_prepared(mi_restore *restore) {
     restore->parts = NULL;
 }
 
+static bool is_of_every_world(const mi_part *part) {
+    for (uint32_t i = 0; i < mi_world_part_count; i++) {
+        if (mi_world_parts[i] == part) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Extensions may build on what every world has, whenever they were made.
 void mi_parts_commit(mi_restore *restore) {
-    for (uint32_t i = 0; i < restore->parts->parts.count; i++) {
-        const prepared_part *prepared = &restore->parts->parts.data[i];
-        prepared->part->commit(restore->world, prepared->prepared);
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        for (uint32_t i = 0; i < restore->parts->parts.count; i++) {
+            const prepared_part *prepared = &restore->parts->parts.data[i];
+            if (is_of_every_world(prepared->part) == (turn == 0)) {
+                prepared->part->commit(restore->world, prepared->prepared);
+            }
+        }
     }
     free_prepared(restore);
 }

@@ -103,6 +103,7 @@ mica_snapshot *mi_snapshot_take(mica_world *world, bool leaves_transient, const 
     if (mi_world_check_still(world, call) != MICA_OK) {
         return NULL;
     }
+    mi_world_apply_walk_commands(world, call); // those that memory was too short for: no part could save them
     mi_state *state = mi_state_open(world);
     if (state == NULL) {
         mi_fail_memory(&world->log, call, sizeof(mi_state));

@@ -40,7 +40,6 @@ struct mica_inbox {
     uint32_t left_count; // messages in `drained` that could not be sent, for the limits
     uint32_t left_byte_size;
     mica_inbox_stats stats; // but for what waits
-    uint64_t change_count;  // of what waits; never goes back
 };
 
 // The inbox of a world; NULL: nobody has asked for it yet.

@@ -128,7 +128,7 @@ void mi_write_value(mi_writer *writer, const mi_type *type, const void *value) {
         mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
         return;
     }
-    uint8_t *place = append(writer, type->info.size);
+    uint8_t *place = mi_write_room(writer, type->info.size);
     if (place != NULL) {
         mi_ranges_copy(ranges, type->info.size, place, value, 1);
     }

@@ -6,6 +6,7 @@
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
 #include "base/sort.h"
+#include "store/ranges.h"
 #include "store/stamp.h"
 #include "world/notice.h"
 #include "world/rewind.h"
@@ -325,7 +326,8 @@ static void save_resources(const mica_world *world, mi_writer *writer) {
 
 typedef struct restored_resource {
     const mi_type *type;
-    void *value; // as resources have it: owned
+    const mi_ranges *ranges; // what of its values can be compared; NULL: it has hooks
+    void *value;             // as resources have it: owned
     uint64_t version;
 } restored_resource;
 
@@ -368,8 +370,11 @@ static const mi_type *read_resource(mica_world *world, mi_reader *reader, const 
         mi_read_fail(reader, MICA_FORMAT, "the resources are not in order");
         return NULL;
     }
+    const bool has_hooks = mi_type_has_hooks(type);
+    const mi_ranges *ranges = has_hooks ? NULL : mi_type_ranges(world->schema, type);
     void *value = NULL;
-    if (!MI_RESERVE(&world->heap, MICA_MEMORY_RESOURCES, &restored->list, (size_t)restored->list.count + 1) ||
+    if ((ranges == NULL && !has_hooks) ||
+        !MI_RESERVE(&world->heap, MICA_MEMORY_RESOURCES, &restored->list, (size_t)restored->list.count + 1) ||
         !reserve_entry(world, type->info.id) || (value = allocate_value(world, type)) == NULL) {
         mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
         return NULL;
@@ -378,7 +383,7 @@ static const mi_type *read_resource(mica_world *world, mi_reader *reader, const 
         release_value(world, type, value);
         return NULL;
     }
-    restored->list.data[restored->list.count++] = (restored_resource){type, value, version};
+    restored->list.data[restored->list.count++] = (restored_resource){type, ranges, value, version};
     return type;
 }
 
@@ -410,6 +415,10 @@ static void put_restored(mica_world *world, const restored_resource *restored) {
     if (resource->value != NULL && resource->is_pointer) {
         drop_restored(world, restored);
         return;
+    }
+    if (resource->value == NULL || restored->ranges == NULL ||
+        !mi_ranges_equal(restored->ranges, restored->type->info.size, resource->value, restored->value)) {
+        resource->exchanged = mi_outside_now(world);
     }
     if (resource->value == NULL) {
         resource->value = restored->value;

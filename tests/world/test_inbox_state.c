@@ -179,27 +179,7 @@ static void a_world_without_messages_needs_no_inbox(void **state) {
     assert_int_equal(part_load(other, &mi_inbox_part, &f->record), MICA_OK);
     assert_null(mi_inbox_find(other));
     assert_true(part_is(other, &mi_inbox_part, &f->record));
-    assert_int_equal(mi_inbox_part.stamp(other), 0);
     mica_world_destroy(other);
-}
-
-static void the_stamp_tells_of_every_change(void **state) {
-    fixture *f = *state;
-    uint64_t stamps[6];
-    stamps[0] = mi_inbox_part.stamp(f->world);
-    post_some(f);
-    stamps[1] = mi_inbox_part.stamp(f->world);
-    save(f);
-    assert_int_equal(mi_inbox_part.stamp(f->world), stamps[1]);
-    mica_inbox_drain(f->world);
-    stamps[2] = mi_inbox_part.stamp(f->world);
-    mica_inbox_drain(f->world);
-    assert_int_equal(mi_inbox_part.stamp(f->world), stamps[2]);
-    load(f);
-    stamps[3] = mi_inbox_part.stamp(f->world);
-    for (int32_t i = 0; i < 3; i++) {
-        assert_true(stamps[i] < stamps[i + 1]);
-    }
 }
 
 static void records_from_outside_stand_every_cut_and_change(void **state) {
@@ -271,7 +251,6 @@ int main(void) {
         CASE(a_record_is_good_for_another_world),
         CASE(an_inbox_without_room_refuses),
         CASE(a_world_without_messages_needs_no_inbox),
-        CASE(the_stamp_tells_of_every_change),
         CASE(records_from_outside_stand_every_cut_and_change),
         CASE(every_lack_of_memory_leaves_everything_as_it_was),
         CASE(making_the_inbox_stands_every_lack_of_memory),
