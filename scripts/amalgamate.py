@@ -191,6 +191,11 @@ def enumerators(items):
             if word.kind == "word" and (before is None or before.text == ",")]
 
 
+def is_pointer(item):
+    """Whether an item is the name of a pointer to a function, in its brackets."""
+    return item.kind == "group" and item.text == "(" and bool(item.inner) and item.inner[0].text == "*"
+
+
 def declared_names(declaration):
     """The names that a declaration brings to file scope: tags, enumerators, and what is declared itself."""
     names = []
@@ -204,10 +209,11 @@ def declared_names(declaration):
             if item.text == "enum" and is_defined:
                 names += enumerators(parts[0].inner)
     for item, after in zip(declaration, [*declaration[1:], None]):
-        if item.kind == "group" and item.text == "(" and item.inner and item.inner[0].text == "*":
-            return names + [item.inner[1].text]  # a pointer to a function
+        if is_pointer(item):
+            return names + [item.inner[1].text]
         # A macro that is used like a function is in capitals.
-        if after is not None and after.text == "(" and item.kind == "word" and not CALLED_AT_FILE_SCOPE.match(item.text):
+        if (after is not None and after.text == "(" and not is_pointer(after) and item.kind == "word"
+                and not CALLED_AT_FILE_SCOPE.match(item.text)):
             return names + [item.text]
         if after is None or after.text in ("=", "[", ","):
             return names + [item.text] if item.kind == "word" else names

@@ -299,7 +299,10 @@ bool mi_pools_prepare(mi_restore *restore) {
     bool is_ready = true;
     for (uint32_t i = 0; is_ready && i < snapshot->pool_count; i++) {
         const mi_type *type = mi_schema_type(store->schema, snapshot->pools[i]->components[0]);
-        is_ready = mi_store_pool(store, type) != NULL || mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
+        // A relation is made known to the world: its part is to hear of the restore.
+        is_ready = (mi_world_attach(restore->world, type, "mica_snapshot_restore") == MICA_OK &&
+                    mi_store_pool(store, type) != NULL) ||
+                   mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
     }
     for (uint32_t i = 0; is_ready && i < store->pool_list.count; i++) {
         mi_pool *pool = store->pool_list.data[i];

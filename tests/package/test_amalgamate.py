@@ -22,12 +22,14 @@ TREE = {
                       "enum { LIMIT = 2 };\n"
                       "typedef struct cell { int find; struct cell *cell; } cell;\n"
                       "// find is for cells\n"
+                      "static int room(void) { return ROOM; }\n"
                       "static int find(const struct mi_shared *in, cell c) { return in->find + c.find + LIMIT + ROOM; }\n"
                       'int mica_one(void) { const char *t = "find"; return find(&(struct mi_shared){.find = 1}, (cell){0}) + *t; }\n',
     "src/base/two.c": '#include "base/shared.h"\n#include <string.h>\n'
                       "#define LIMIT 9\n"
+                      "typedef int (*room)(int cell);\n"
                       "static int find(int cell) { return cell + LIMIT; }\n"
-                      "static int alone(void) { return 1; }\n"
+                      "static int alone(void) { room none = 0; return none == 0; }\n"
                       "int mi_two(void) { return find(alone()); }\n",
 }
 
@@ -50,6 +52,9 @@ class Amalgamation(unittest.TestCase):
         self.assertIn("static int two_find(int cell) { return cell + TWO_LIMIT; }", self.source)
         self.assertIn("enum { ONE_LIMIT = 2 };", self.source)
         self.assertIn("#define TWO_LIMIT 9", self.source)
+
+    def test_types_of_pointers_to_functions_are_names_too(self):
+        self.assertIn("typedef int (*two_room)(int cell);", self.source)
 
     def test_names_of_one_file_alone_stay(self):
         self.assertIn("static int alone(void)", self.source)
