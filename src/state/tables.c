@@ -6,6 +6,7 @@
 #include "state/capture.h"
 #include "state/restore.h"
 #include "state/state.h"
+#include "state/transients.h"
 #include "store/chunks.h"
 #include "store/visibility.h"
 #include "world/rewind.h"
@@ -232,6 +233,7 @@ typedef struct mi_prepared_tables {
     MI_ARRAY(uint32_t) chunks; // those that differ, by number in their table
     MI_ARRAY(hooked_copy) copies;
     uint32_t copy_at; // the next one to be put in place
+    mi_transients transients;
 } mi_prepared_tables;
 
 // A column of a chunk beside its image.
@@ -259,6 +261,12 @@ static column_pair pair_column(const mi_column *column, uint8_t *start, const mi
                                                  : count,
                          .rows = rows,
                          .count = count};
+}
+
+static column_pair pair_handles(const mi_restore *restore, const mi_table *table, uint32_t chunk_index,
+                                const mi_chunk_image *image) {
+    return pair_column(NULL, chunk_base(&restore->world->store, table, chunk_index), &image->handles,
+                       present_rows(table, chunk_index), image->row_count);
 }
 
 static bool is_hooked(const mi_type *type) {
@@ -324,6 +332,15 @@ static bool prepare_chunk(mi_restore *restore, const mi_table *table, uint32_t k
         return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
     }
     prepared->chunks.data[prepared->chunks.count++] = k;
+    if (restore->snapshot->leaves_transient) {
+        const column_pair handles = pair_handles(restore, table, k, image);
+        const mi_transient_rows rows = {.table = table,
+                                        .entities = mi_image_handles(image->handles.image) + handles.first,
+                                        .count = handles.count - handles.first};
+        if (!mi_transients_prepare(restore->world, &prepared->transients, &rows)) {
+            return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
+        }
+    }
     return each_column(restore, table, k, image, prepare_column);
 }
 
@@ -420,6 +437,7 @@ void mi_tables_cancel(mi_restore *restore) {
     if (prepared == NULL) {
         return;
     }
+    mi_transients_cancel(world, &prepared->transients);
     for (uint32_t i = 0; i < prepared->copies.count; i++) {
         const hooked_copy *copy = &prepared->copies.data[i];
         mi_value_destruct(copy->type, &world->store.values, copy->values, copy->count);
@@ -453,14 +471,19 @@ static void let_go(mi_store *store, const uint8_t *base, uint32_t first, uint32_
 }
 
 // Ends what is in the chunks of a table from `first` on.
-static void let_go_of_rest(mi_store *store, const mi_table *table, uint32_t first) {
+static void let_go_of_rest(mi_restore *restore, const mi_table *table, uint32_t first) {
+    mi_store *store = &restore->world->store;
     for (uint32_t k = first; k < chunks_of(table); k++) {
         uint8_t *base = chunk_base(store, table, k);
         const uint32_t present = present_rows(table, k);
         let_go(store, base, 0, present);
         for (uint32_t i = 0; table->has_destruct && i < table->column_count; i++) {
             const mi_column *column = &table->columns[i];
-            mi_value_destruct(column->type, &store->values, base + column->offset, present);
+            if (is_kept(column, restore->snapshot->leaves_transient)) {
+                mi_value_destruct(column->type, &store->values, base + column->offset, present);
+            } else {
+                mi_transients_end_rows(restore->world, &restore->tables->transients, column, base, 0, present);
+            }
         }
     }
 }
@@ -469,18 +492,24 @@ static void let_go_of_rest(mi_store *store, const mi_table *table, uint32_t firs
 static void let_go_of_chunk(mi_restore *restore, const mi_table *table, uint32_t k, const mi_chunk_image *image) {
     mi_store *store = &restore->world->store;
     uint8_t *base = chunk_base(store, table, k);
-    const uint32_t present = present_rows(table, k);
-    const column_pair handles = pair_column(NULL, base, &image->handles, present, image->row_count);
-    let_go(store, base, handles.first, present);
+    const column_pair handles = pair_handles(restore, table, k, image);
+    let_go(store, base, handles.first, handles.rows);
     if (table->has_destruct) {
         each_column(restore, table, k, image, destruct_column);
+    }
+    for (uint32_t i = 0; restore->snapshot->leaves_transient && i < table->column_count; i++) {
+        if (!is_kept(&table->columns[i], true)) {
+            mi_transients_end_rows(restore->world, &restore->tables->transients, &table->columns[i], base,
+                                   handles.first, handles.rows);
+        }
     }
 }
 
 void mi_tables_let_go(mi_restore *restore) {
     const mica_snapshot *snapshot = restore->snapshot;
-    const mi_prepared_tables *prepared = restore->tables;
+    mi_prepared_tables *prepared = restore->tables;
     mi_store *store = &restore->world->store;
+    mi_transients_lift(restore->world, &prepared->transients);
     uint32_t next = 0; // both are in canonical order
     uint32_t chunk = 0;
     for (uint32_t i = 0; i < store->ordered.count; i++) {
@@ -491,7 +520,7 @@ void mi_tables_let_go(mi_restore *restore) {
             const uint32_t k = prepared->chunks.data[chunk];
             let_go_of_chunk(restore, table, k, rows->chunks[k]);
         }
-        let_go_of_rest(store, table, is_there ? rows->chunk_count : 0);
+        let_go_of_rest(restore, table, is_there ? rows->chunk_count : 0);
         next += is_there;
     }
     MI_ASSERT(next == snapshot->table_count);
@@ -523,7 +552,7 @@ static void commit_chunk(mi_restore *restore, mi_table *table, uint32_t k, const
     mi_store *store = &world->store;
     uint8_t *base = chunk_base(store, table, k);
     const uint32_t present = present_rows(table, k);
-    const column_pair handles = pair_column(NULL, base, &image->handles, present, image->row_count);
+    const column_pair handles = pair_handles(restore, table, k, image);
     const bool has_moved = handles.first < handles.count || present != image->row_count;
     if (handles.first < handles.count) {
         const mica_entity *entities = mi_image_handles(image->handles.image);
@@ -536,6 +565,9 @@ static void commit_chunk(mi_restore *restore, mi_table *table, uint32_t k, const
     }
     if (has_moved) {
         mi_rewind_column(world, table, k, 0);
+    }
+    if (restore->snapshot->leaves_transient) {
+        mi_transients_place(world, &restore->tables->transients, table, base, handles.first, handles.count);
     }
     name_column(mi_column_head_of(base), &image->handles);
     uint32_t kept = 0;
@@ -583,5 +615,6 @@ void mi_tables_commit(mi_restore *restore) {
             mi_store_close_rows(store, table);
         }
     }
+    mi_transients_finish(world, &restore->tables->transients);
     free_prepared(restore);
 }
