@@ -181,14 +181,15 @@ static bool construct_aside(mi_prepared_pool *prepared, mi_store *store) {
         const mi_chunk_image *chunk = chunk_then(prepared->rows, page);
         for (uint32_t row = 0; row < rows_exchanged(prepared, page); row++) {
             const mica_entity entity = handle_then(chunk, row);
-            const uint32_t from = is_element(entity) ? mi_pool_find(pool, entity) : 0;
             if (!is_element(entity)) {
                 continue;
             }
-            if (from != MI_POSITION_NONE) {
+            const uint32_t from = mi_pool_find(pool, entity);
+            if (from == MI_POSITION_NONE) {
+                new_count++;
+            } else {
                 mi_bit_set(prepared->is_kept, from);
             }
-            new_count += from == MI_POSITION_NONE;
             prepared->aside_count += from != (page << pool->page_shift) + row;
         }
     }
@@ -267,13 +268,14 @@ static bool prepare_pool(mi_restore *restore, mi_pool *pool, const mi_rows_image
 
 // Whether a group depends on a pool that is going to have other elements.
 static bool is_concerned(const mi_group *group, const mi_prepared_pool *pools) {
-    bool is_concerned = false;
-    for (const mi_prepared_pool *prepared = pools; prepared != NULL && !is_concerned; prepared = prepared->next) {
+    for (const mi_prepared_pool *prepared = pools; prepared != NULL; prepared = prepared->next) {
         const uint32_t number = prepared->pool->index;
-        is_concerned =
-            mi_bit_get(group->all, group->word_count, number) || mi_bit_get(group->none, group->word_count, number);
+        if (prepared->has_other_elements &&
+            (mi_bit_get(group->all, group->word_count, number) || mi_bit_get(group->none, group->word_count, number))) {
+            return true;
+        }
     }
-    return is_concerned;
+    return false;
 }
 
 // A group that does not hold in the snapshot moves elements of its pools.
@@ -329,7 +331,9 @@ static void end_prepared(mi_restore *restore) {
     mi_heap *heap = &restore->world->heap;
     mi_prepared_pool *prepared = restore->pools;
     mi_pool *pool = prepared->pool;
-    drop_empty_pages(pool, heap);
+    if (prepared->has_other_elements) {
+        drop_empty_pages(pool, heap);
+    }
     mi_heap_release(heap, MICA_MEMORY_STATE, prepared->aside, (size_t)prepared->aside_count * pool->size,
                     value_align(pool));
     mi_heap_release(heap, MICA_MEMORY_STATE, prepared->is_kept, prepared->kept_words * sizeof(uint64_t),
@@ -507,6 +511,15 @@ static void commit_pool(mica_world *world, const mi_prepared_pool *prepared, uin
     stamp_pages(world, prepared, version);
 }
 
+// A number that grows when elements of the group's pools move.
+static uint64_t structure_of(const mi_group *group) {
+    uint64_t structure = 0;
+    for (uint32_t i = 0; i < group->owned_count; i++) {
+        structure += group->owned[i]->structure;
+    }
+    return structure;
+}
+
 // Lets groups hold again. One that did not hold in the snapshot moves elements of its pools.
 static void commit_groups(const mi_restore *restore) {
     mica_world *world = restore->world;
@@ -515,9 +528,10 @@ static void commit_groups(const mi_restore *restore) {
         if (!is_concerned(group, restore->pools)) {
             continue;
         }
-        const uint64_t structure = group->owned[0]->structure;
+        const uint64_t structure = structure_of(group);
         mi_store_renew_group(&world->store, group);
-        for (uint32_t k = 0; k < group->owned_count && group->owned[0]->structure != structure; k++) {
+        const bool has_moved = structure_of(group) != structure;
+        for (uint32_t k = 0; k < group->owned_count && has_moved; k++) {
             const mi_pool *pool = group->owned[k];
             const uint32_t page_count = pool->size == 0 ? 0 : mi_pool_pages_for(pool, pool->count);
             for (uint32_t page = 0; page < page_count; page++) {

@@ -467,6 +467,32 @@ static void a_pool_that_the_world_does_not_know_comes_to_be(void **state) {
     end(&f);
 }
 
+static void two_worlds_exchange_their_pools(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f);
+    mica_world *worlds[2] = {f.world, create_world(&f)};
+    pool_copy copies[2][KIND_COUNT];
+    for (uint32_t i = 0; i < 2; i++) {
+        history of = {.random = {i + 70}};
+        f.world = worlds[i];
+        happen_often(&f, &of, 200);
+        copy_all(&f, copies[i]);
+    }
+    for (uint32_t round = 1; round <= 2; round++) {
+        assert_int_equal(mica_world_swap(worlds[0], worlds[1]), MICA_OK);
+        for (uint32_t i = 0; i < 2; i++) {
+            f.world = worlds[i];
+            assert_valid(f.world);
+            assert_as_copied(&f, copies[(i + round) % 2]);
+        }
+    }
+    mica_world_destroy(worlds[0]);
+    free_all(copies[0]);
+    free_all(copies[1]);
+    end(&f);
+}
+
 static void the_tombstone_that_is_used_next_is_the_same(void **state) {
     (void)state;
     fixture f;
@@ -641,6 +667,28 @@ static void a_restore_touches_no_page_that_names_its_image(void **state) {
     assert_int_equal(behind_the_back->number, -1);
     mica_snapshot_release(snapshot);
     end(&f);
+}
+
+static void pages_that_a_restore_exchanges_count_as_changed_for_those_outside(void **state) {
+    (void)state;
+    static const kind kinds[] = {KIND_PAGED, KIND_STABLE};
+    for (uint32_t i = 0; i < 2; i++) {
+        fixture f;
+        begin(&f);
+        mica_entity entities[12];
+        fill(&f, kinds[i], entities, 12);
+        mica_snapshot *snapshot = take(&f);
+        put(&f, kinds[i], entities[6], 60);
+        take_out(&f, kinds[i], entities[11]);
+        const uint64_t seen = mica_world_version(f.world);
+        restore(&f, snapshot);
+        for (uint32_t k = 0; k < 12; k++) {
+            const bool is_new = mica_entity_component_version(f.world, entities[k], f.ids[kinds[i]]) > seen;
+            assert_int_equal(is_new, k >= 4);
+        }
+        mica_snapshot_release(snapshot);
+        end(&f);
+    }
 }
 
 static void what_is_written_behind_the_back_of_an_always_dirty_pool_is_seen(void **state) {
@@ -1055,6 +1103,7 @@ int main(void) {
         cmocka_unit_test(snapshots_are_restored_in_any_order),
         cmocka_unit_test(a_pool_that_the_snapshot_does_not_know_becomes_empty),
         cmocka_unit_test(a_pool_that_the_world_does_not_know_comes_to_be),
+        cmocka_unit_test(two_worlds_exchange_their_pools),
         cmocka_unit_test(the_tombstone_that_is_used_next_is_the_same),
         cmocka_unit_test(an_entity_whose_slot_was_used_again_is_the_old_one),
         cmocka_unit_test(a_value_that_went_from_the_end_of_an_untouched_page_comes_back),
@@ -1063,6 +1112,7 @@ int main(void) {
         cmocka_unit_test(pages_that_an_element_neither_leaves_nor_enters_are_shared),
         cmocka_unit_test(a_restored_state_is_shared_with_its_snapshot),
         cmocka_unit_test(a_restore_touches_no_page_that_names_its_image),
+        cmocka_unit_test(pages_that_a_restore_exchanges_count_as_changed_for_those_outside),
         cmocka_unit_test(what_is_written_behind_the_back_of_an_always_dirty_pool_is_seen),
         cmocka_unit_test(addresses_in_stable_pools_stay),
         cmocka_unit_test(pages_of_packed_values_are_restored_one_by_one),
