@@ -21,6 +21,12 @@
 /// `mica_world_trim` gives back memory that no event is in; `mica_world_clear` leaves events alone; they end with the
 /// world.
 ///
+/// **State.** What is queued is part of the world's state (snapshot.h): the events that somebody has yet to see, with
+/// their order and age, how far deliveries are, and the limits; so are the readers of systems. Handlers and readers of
+/// the program are not: they stay. After a restore such a reader goes on with what it has not seen: a part of what was
+/// sent before the restored moment, then what is sent from then on. So it sees again what is sent again, and never what
+/// was discarded before it was read. Counts are of all that ever happened, and stay.
+///
 /// **Inside a handler** structure is locked as in an observer (observer.h): the world's structural verbs are refused
 /// with `MICA_LOCKED`. Everything can be read, values that are there can be set, and structural changes are recorded
 /// into `event->commands`. Those are applied when the operation that caused them has ended: a trigger, a delivery as a

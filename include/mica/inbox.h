@@ -6,6 +6,10 @@
 /// of arrival. Those of one thread arrive in the order in which they were posted. What other threads post depends on
 /// timing: a world that is to give the same answer again is to be given the same messages again, before the same ticks.
 ///
+/// **State.** Messages that wait are part of the world's state (snapshot.h): a restore puts those of that moment in the
+/// place of all that wait now, so what has been posted since has to be posted again if it is to come. A world whose
+/// inbox has no room for them is not restored (`MICA_LIMIT`). Threads may post meanwhile. Counts stay.
+///
 /// Bounded: an inbox has room for `mica_world_def.inbox_message_limit` messages with `inbox_byte_limit` bytes together,
 /// and is refused more with `MICA_LIMIT`, which is counted. Its memory is taken once, when the inbox is made; posting
 /// allocates nothing, writes no log, and holds a lock for as long as it takes to copy the value.

@@ -3,6 +3,14 @@
 ///
 /// A resource's address stays the same until it is removed, whatever else happens. Setting and removing resources is no
 /// structural change.
+///
+/// **State.** Values that the world holds are part of its state (snapshot.h): a restore gives them their content and
+/// version of that moment, at their addresses, makes those that were there then and removes those that were not;
+/// observers hear nothing. An address for writing is good for that until the next snapshot: what is written through an
+/// older one may be missing in later snapshots (a type whose writers keep addresses has the trait `always_dirty`).
+/// Values that own something or have 4,096 bytes or more are copied into a snapshot when one of them may have changed,
+/// all others when one of those may have. A value held by pointer is the caller's: it is no state, and stays as it is
+/// and where it is, also if the state has a value of that type.
 #pragma once
 
 #include <mica/world.h>
@@ -15,8 +23,8 @@ MICA_BEGIN
 MICA_API mica_result mica_resource_set(mica_world *world, mica_component component, const void *value);
 
 /// Lets the world refer to the caller's value, which stays the caller's and must outlive the world or be removed
-/// before. Replaces an earlier pointer. Refuses: `MICA_EXISTS` (held by value), `MICA_LOCKED` (observers are being told
-/// of it), and as `mica_resource_set`. O(1).
+/// before; snapshots leave it alone. Replaces an earlier pointer. Refuses: `MICA_EXISTS` (held by value), `MICA_LOCKED`
+/// (observers are being told of it), and as `mica_resource_set`. O(1).
 MICA_API mica_result mica_resource_set_pointer(mica_world *world, mica_component component, void *value);
 
 /// The resource for reading; NULL if there is none (no error) or `MICA_UNKNOWN`. O(1).

@@ -114,9 +114,9 @@ typedef struct mica_world_stats {
     uint64_t element_count;   ///< elements of all pools
     uint64_t tombstone_count; ///< of stable pools
     int32_t query_count;
-    uint64_t command_skipped_count; ///< commands skipped since the world was made
+    uint64_t command_skipped_count; ///< commands skipped since the world was made; a restore brings it back
     int32_t observer_count;
-    uint64_t reaction_dropped_count; ///< times that what observers had recorded was dropped, since the world was made
+    uint64_t reaction_dropped_count; ///< times that what observers had recorded was dropped; likewise
 } mica_world_stats;
 
 /// Counts of a world. O(tables + pools); O(slots) besides if there are both pools and entities without a row.

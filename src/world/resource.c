@@ -3,6 +3,9 @@
 // Every value that the world holds has memory of its own, so that its address stays while others come and go; replacing
 // a value happens at its address. A value held by pointer is the caller's, and hooks never see it.
 //
+// As state they are two parts. *Heavy* ones own something or are large: they are copied when one of them may have
+// changed, not along with the counters and settings that change in every tick.
+//
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
 #include "base/sort.h"
@@ -10,6 +13,13 @@
 #include "store/stamp.h"
 #include "world/notice.h"
 #include "world/rewind.h"
+
+// Bytes of a value from which on it is heavy.
+enum { HEAVY_SIZE_LEAST = 4096 };
+
+static bool is_heavy(const mi_type *type) {
+    return type->has_copy || type->has_destruct || type->info.size >= HEAVY_SIZE_LEAST;
+}
 
 static void *allocate_value(mica_world *world, const mi_type *type) {
     return mi_heap_allocate(&world->heap, MICA_MEMORY_RESOURCES, type->info.size, type->info.align);
@@ -26,7 +36,7 @@ static mi_resource *find(const mica_world *world, mica_component component) {
 
 // The value may be another one now.
 static void mark(mica_world *world, mi_resource *resource) {
-    world->resource_change_count++;
+    world->resource_changes[resource->is_heavy]++;
     resource->version = world->store.version;
 }
 
@@ -84,8 +94,8 @@ static mi_resource *add(mica_world *world, const mi_type *type, const void *valu
         return NULL;
     }
     mi_resource *resource = &world->resources.data[type->info.id];
-    world->resource_change_count++;
-    *resource = (mi_resource){.value = place, .version = world->store.version};
+    *resource = (mi_resource){.value = place, .is_heavy = is_heavy(type)};
+    mark(world, resource);
     return resource;
 }
 
@@ -157,7 +167,6 @@ mica_result mica_resource_set_pointer(mica_world *world, mica_component componen
     if (!reserve_entry(world, component)) {
         return mi_fail_memory(&world->log, call, sizeof(mi_resource));
     }
-    world->resource_change_count++;
     world->resources.data[component] =
         (mi_resource){.value = value, .version = world->store.version, .is_pointer = true};
     return tell_set(world, component, call);
@@ -214,7 +223,7 @@ void *mica_resource_ensure(mica_world *world, mica_component component) {
 }
 
 static void end(mica_world *world, mica_component component, mi_resource *resource) {
-    world->resource_change_count++;
+    world->resource_changes[resource->is_heavy]++;
     if (!resource->is_pointer) {
         const mi_type *type = mi_schema_type(world->schema, component);
         mi_value_destruct(type, &world->store.values, resource->value, 1);
@@ -278,18 +287,20 @@ void mi_world_free_resources(mica_world *world) {
 // their types' names each one's name, version and value. Restoring leaves a value where it is and gives it another
 // content.
 
-static bool is_held(const mi_resource *resource) {
-    return resource->value != NULL && !resource->is_pointer;
+// Whether a resource is of the part of those that are heavy, or of the other one.
+static bool is_of_part(const mi_resource *resource, bool heavy) {
+    return resource->value != NULL && !resource->is_pointer && resource->is_heavy == heavy;
 }
 
 // A value of a type whose writers cannot be seen may be another one each time it is looked at.
-static uint64_t stamp_resources(const mica_world *world) {
+static uint64_t stamp_part(const mica_world *world, bool heavy) {
     for (uint32_t i = 0; i < world->resources.count; i++) {
-        if (is_held(&world->resources.data[i]) && mi_schema_type(world->schema, (mica_component)i)->info.always_dirty) {
-            return ++((mica_world *)(uintptr_t)world)->resource_change_count;
+        if (is_of_part(&world->resources.data[i], heavy) &&
+            mi_schema_type(world->schema, (mica_component)i)->info.always_dirty) {
+            return ++((mica_world *)(uintptr_t)world)->resource_changes[heavy];
         }
     }
-    return world->resource_change_count;
+    return world->resource_changes[heavy];
 }
 
 static int compare_names(const void *context, uint32_t a, uint32_t b) {
@@ -297,7 +308,7 @@ static int compare_names(const void *context, uint32_t a, uint32_t b) {
     return mi_type_compare_names(mi_schema_type(schema, (mica_component)a), mi_schema_type(schema, (mica_component)b));
 }
 
-static void save_resources(const mica_world *world, mi_writer *writer) {
+static void save_part(const mica_world *world, mi_writer *writer, bool heavy) {
     const uint32_t room = world->resources.count;
     mi_heap *heap = writer->record->heap;
     MI_ARRAY(uint32_t) ids = {.data = NULL}; // and behind them, scratch of sorting
@@ -306,7 +317,7 @@ static void save_resources(const mica_world *world, mi_writer *writer) {
         return;
     }
     for (uint32_t i = 0; i < room; i++) {
-        if (is_held(&world->resources.data[i])) {
+        if (is_of_part(&world->resources.data[i], heavy)) {
             ids.data[ids.count++] = i;
         }
     }
@@ -332,6 +343,7 @@ typedef struct restored_resource {
 } restored_resource;
 
 typedef struct restored_resources {
+    bool is_heavy;
     MI_ARRAY(restored_resource) list; // in order of the types' names
 } restored_resources;
 
@@ -366,7 +378,7 @@ static const mi_type *read_resource(mica_world *world, mi_reader *reader, const 
                      type->info.size == 0 ? "a resource is a tag" : "a resource's version is out of range");
         return NULL;
     }
-    if (last != NULL && mi_type_compare_names(last, type) >= 0) {
+    if (is_heavy(type) != restored->is_heavy || (last != NULL && mi_type_compare_names(last, type) >= 0)) {
         mi_read_fail(reader, MICA_FORMAT, "the resources are not in order");
         return NULL;
     }
@@ -387,13 +399,14 @@ static const mi_type *read_resource(mica_world *world, mi_reader *reader, const 
     return type;
 }
 
-static mica_result prepare_resources(mica_world *world, mi_reader *reader, void **prepared) {
+static mica_result prepare_part(mica_world *world, mi_reader *reader, bool heavy, void **prepared) {
     *prepared = NULL;
     restored_resources *restored = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_RESOURCES,
                                                            sizeof(restored_resources), _Alignof(restored_resources));
     if (restored == NULL) {
         return MICA_OUT_OF_MEMORY;
     }
+    restored->is_heavy = heavy;
     if (reader != NULL) {
         const mi_type *type = NULL;
         const uint32_t count = mi_read_count(reader, sizeof(uint32_t));
@@ -422,6 +435,7 @@ static void put_restored(mica_world *world, const restored_resource *restored) {
     }
     if (resource->value == NULL) {
         resource->value = restored->value;
+        resource->is_heavy = is_heavy(restored->type);
     } else {
         mi_value_destruct(restored->type, &world->store.values, resource->value, 1);
         mi_value_move_one(restored->type, &world->store.values, resource->value, restored->value);
@@ -438,18 +452,48 @@ static void commit_resources(mica_world *world, void *prepared) {
     }
     for (uint32_t i = 0; i < world->resources.count; i++) {
         mi_resource *resource = &world->resources.data[i];
-        if (is_held(resource) && !resource->is_restored) {
+        if (is_of_part(resource, restored->is_heavy) && !resource->is_restored) {
             end(world, (mica_component)i, resource);
         }
         resource->is_restored = false;
     }
-    world->resource_change_count++;
+    world->resource_changes[restored->is_heavy]++;
     free_restored(world, restored);
 }
 
+static uint64_t stamp_light(const mica_world *world) {
+    return stamp_part(world, false);
+}
+
+static void save_light(const mica_world *world, mi_writer *writer) {
+    save_part(world, writer, false);
+}
+
+static mica_result prepare_light(mica_world *world, mi_reader *reader, void **prepared) {
+    return prepare_part(world, reader, false, prepared);
+}
+
+static uint64_t stamp_heavy(const mica_world *world) {
+    return stamp_part(world, true);
+}
+
+static void save_heavy(const mica_world *world, mi_writer *writer) {
+    save_part(world, writer, true);
+}
+
+static mica_result prepare_heavy(mica_world *world, mi_reader *reader, void **prepared) {
+    return prepare_part(world, reader, true, prepared);
+}
+
 const mi_part mi_resources_part = {.name = "resources",
-                                   .stamp = stamp_resources,
-                                   .save = save_resources,
-                                   .prepare = prepare_resources,
+                                   .stamp = stamp_light,
+                                   .save = save_light,
+                                   .prepare = prepare_light,
                                    .commit = commit_resources,
                                    .cancel = cancel_resources};
+const mi_part mi_heavy_resources_part = {.name = "heavy resources",
+                                         .stamp = stamp_heavy,
+                                         .save = save_heavy,
+                                         .prepare = prepare_heavy,
+                                         .commit = commit_resources,
+                                         .cancel = cancel_resources};

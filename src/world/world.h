@@ -54,6 +54,7 @@ typedef struct mi_resource {
     uint64_t version;
     uint64_t exchanged; // outside version of the restore that has brought it (rewind.h); 0: none has
     bool is_pointer;
+    bool is_heavy;          // see resource.c
     bool is_restored;       // scratch of a restore
     uint32_t telling_count; // broadcasts about it that are under way: meanwhile it stays
 } mi_resource;
@@ -132,7 +133,7 @@ struct mica_world {
     MI_ARRAY(mica_query *) queries;
     mi_map query_map;
     MI_ARRAY(mi_resource) resources; // by component id
-    uint64_t resource_change_count;  // times that one may have become another; never goes back
+    uint64_t resource_changes[2];    // how often one, or a heavy one, may have become another; never goes back
     MI_ARRAY(mi_relation) relations;
     MI_ARRAY(mi_extension) extensions;
     struct mica_group *groups; // the one made last; each knows the next
@@ -388,5 +389,6 @@ void mi_world_free_resources(mica_world *world);
 // What of a world itself is state beside its entities; parts of the world that have headers of their own name theirs
 // there.
 extern const mi_part mi_resources_part;
+extern const mi_part mi_heavy_resources_part;
 extern const mi_part mi_counters_part;
 extern const mi_part mi_random_part;

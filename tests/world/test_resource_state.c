@@ -10,13 +10,16 @@ MICA_STRUCT(Score, {
 });
 MICA_STRUCT(Alpha, { int32_t number; });
 MICA_STRUCT(Shared, { int32_t number; });
+MICA_STRUCT(Map, { uint8_t tiles[5000]; });
 MICA_STRUCT_WITH(Restless, (.always_dirty = true), { int32_t number; });
+
+static const mi_part *const parts[] = {&mi_resources_part, &mi_heavy_resources_part};
 
 typedef struct fixture {
     test_allocator allocator;
     mi_heap heap;
     mica_world *world;
-    mi_record record;
+    mi_record records[2]; // of `parts`
     mica_component score, alpha, shared, owned;
 } fixture;
 
@@ -26,7 +29,8 @@ static int set_up(void **state) {
     test_heap_begin(&f.allocator, &f.heap);
     f.world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&f.allocator)});
     assert_non_null(f.world);
-    f.record = part_record(&f.heap);
+    f.records[0] = part_record(&f.heap);
+    f.records[1] = part_record(&f.heap);
     f.score = mica_register(f.world, Score);
     f.alpha = mica_register(f.world, Alpha);
     f.shared = mica_register(f.world, Shared);
@@ -37,7 +41,8 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     fixture *f = *state;
-    mi_record_free(&f->record);
+    mi_record_free(&f->records[0]);
+    mi_record_free(&f->records[1]);
     assert_int_equal(mica_world_validate(f->world), MICA_OK);
     mica_world_destroy(f->world);
     ledger_finish();
@@ -67,11 +72,16 @@ static int32_t owned_number(const fixture *f) {
 }
 
 static void save(fixture *f) {
-    assert_int_equal(part_save(f->world, &mi_resources_part, &f->record), MICA_OK);
+    for (int32_t i = 0; i < 2; i++) {
+        mi_record_free(&f->records[i]);
+        assert_int_equal(part_save(f->world, parts[i], &f->records[i]), MICA_OK);
+    }
 }
 
 static void load(const fixture *f) {
-    assert_int_equal(part_load(f->world, &mi_resources_part, &f->record), MICA_OK);
+    for (int32_t i = 0; i < 2; i++) {
+        assert_int_equal(part_load(f->world, parts[i], &f->records[i]), MICA_OK);
+    }
 }
 
 static void values_come_back_where_they_are(void **state) {
@@ -111,6 +121,8 @@ static void the_initial_state_has_no_values(void **state) {
     assert_int_equal(mica_resource_set_pointer(f->world, f->shared, &mine), MICA_OK);
     assert_int_equal(part_load(f->world, &mi_resources_part, NULL), MICA_OK);
     assert_int_equal(score_of(f), -1);
+    assert_int_equal(owned_number(f), 6);
+    assert_int_equal(part_load(f->world, &mi_heavy_resources_part, NULL), MICA_OK);
     assert_int_equal(owned_number(f), -1);
     assert_ptr_equal(mica_resource_get(f->world, f->shared), &mine);
 }
@@ -202,7 +214,7 @@ static void bytes_depend_neither_on_padding_nor_on_the_order_of_registration(voi
     assert_int_equal(mica_resource_set(other, ids[0], &(Alpha){3}), MICA_OK);
     assert_int_equal(mica_resource_set(other, ids[1], &score), MICA_OK);
     save(f);
-    assert_true(part_is(other, &mi_resources_part, &f->record));
+    assert_true(part_is(other, &mi_resources_part, &f->records[0]));
     mica_world_destroy(other);
 }
 
@@ -211,9 +223,9 @@ static void a_record_is_good_for_another_world(void **state) {
     set_score(f, 5);
     save(f);
     mica_world *other = mica_world_create(NULL);
-    assert_int_equal(part_load(other, &mi_resources_part, &f->record), MICA_UNKNOWN);
+    assert_int_equal(part_load(other, &mi_resources_part, &f->records[0]), MICA_UNKNOWN);
     const mica_component score = mica_register(other, Score);
-    assert_int_equal(part_load(other, &mi_resources_part, &f->record), MICA_OK);
+    assert_int_equal(part_load(other, &mi_resources_part, &f->records[0]), MICA_OK);
     assert_int_equal(((const Score *)mica_resource_get(other, score))->points, 5);
     mica_world_destroy(other);
 }
@@ -224,8 +236,8 @@ static void a_value_that_can_only_move_cannot_be_saved(void **state) {
     const mica_component sole = mica_register(f->world, Sole);
     owned_hold(&value.owned, 7, f->world);
     assert_int_equal(mica_resource_set(f->world, sole, &value), MICA_OK);
-    mi_writer writer = {.schema = f->world->schema, .record = &f->record};
-    mi_resources_part.save(f->world, &writer);
+    mi_writer writer = {.schema = f->world->schema, .record = &f->records[1]};
+    mi_heavy_resources_part.save(f->world, &writer);
     assert_int_equal(writer.result, MICA_NO_COPY);
     assert_string_equal(writer.type->info.name, "Sole");
 }
@@ -258,13 +270,48 @@ static void the_stamp_tells_of_every_change(void **state) {
 #undef CHANGES
 }
 
+// What is large or owns something is not copied because something else has changed.
+static void heavy_ones_have_a_stamp_of_their_own(void **state) {
+    fixture *f = *state;
+    const mica_component map = mica_register(f->world, Map);
+    set_score(f, 5);
+    set_owned(f, 6);
+    assert_non_null(mica_resource_ensure(f->world, map));
+    const uint64_t light = mi_resources_part.stamp(f->world);
+    const uint64_t heavy = mi_heavy_resources_part.stamp(f->world);
+    set_score(f, 5);
+    assert_true(mi_resources_part.stamp(f->world) > light);
+    assert_int_equal(mi_heavy_resources_part.stamp(f->world), heavy);
+    ((Map *)mica_resource_get_write(f->world, map))->tiles[4999] = 1;
+    const uint64_t later = mi_heavy_resources_part.stamp(f->world);
+    assert_true(later > heavy);
+    set_owned(f, 7);
+    assert_true(mi_heavy_resources_part.stamp(f->world) > later);
+    save(f);
+    ((Map *)mica_resource_get_write(f->world, map))->tiles[4999] = 2;
+    load(f);
+    assert_int_equal(((const Map *)mica_resource_get(f->world, map))->tiles[4999], 1);
+}
+
+static void a_resource_is_in_one_part_only(void **state) {
+    fixture *f = *state;
+    set_score(f, 5);
+    set_owned(f, 6);
+    save(f);
+    assert_int_equal(part_load(f->world, &mi_resources_part, &f->records[1]), MICA_FORMAT);
+    assert_int_equal(part_load(f->world, &mi_heavy_resources_part, &f->records[0]), MICA_FORMAT);
+    assert_int_equal(score_of(f), 5);
+}
+
 static void records_from_outside_stand_every_cut_and_change(void **state) {
     fixture *f = *state;
     set_score(f, 5);
     set_owned(f, 6);
     assert_int_equal(mica_resource_set(f->world, f->alpha, &(Alpha){3}), MICA_OK);
     save(f);
-    part_assert_stands_all(f->world, &mi_resources_part, &f->record);
+    for (int32_t i = 0; i < 2; i++) {
+        part_assert_stands_all(f->world, parts[i], &f->records[i]);
+    }
 }
 
 static void every_lack_of_memory_leaves_everything_as_it_was(void **state) {
@@ -275,7 +322,9 @@ static void every_lack_of_memory_leaves_everything_as_it_was(void **state) {
     set_owned(f, 60);
     assert_int_equal(mica_resource_remove(f->world, f->score), MICA_OK);
     assert_int_equal(mica_resource_set(f->world, f->alpha, &(Alpha){3}), MICA_OK);
-    part_assert_stands_lack(f->world, &mi_resources_part, &f->record, &f->allocator);
+    for (int32_t i = 0; i < 2; i++) {
+        part_assert_stands_lack(f->world, parts[i], &f->records[i], &f->allocator);
+    }
     assert_int_equal(owned_number(f), 6);
 }
 
@@ -294,6 +343,8 @@ int main(void) {
         CASE(a_record_is_good_for_another_world),
         CASE(a_value_that_can_only_move_cannot_be_saved),
         CASE(the_stamp_tells_of_every_change),
+        CASE(heavy_ones_have_a_stamp_of_their_own),
+        CASE(a_resource_is_in_one_part_only),
         CASE(records_from_outside_stand_every_cut_and_change),
         CASE(every_lack_of_memory_leaves_everything_as_it_was),
     };
