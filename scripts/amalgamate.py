@@ -226,7 +226,7 @@ def own_names(file):
              if token.text == "#" and file.code[i + 1].text == "define"}
     for declaration in declarations(grouped(token for token in file.code if not token.directive)):
         names.update(declared_names(declaration))
-    return {name for name in names if not SHARED.match(name)}
+    return {name for name in names if not SHARED.match(name) and not FEATURE_NAME.match(name)}
 
 
 def rename(file, files):

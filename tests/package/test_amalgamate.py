@@ -25,7 +25,7 @@ TREE = {
                       "static int room(void) { return ROOM; }\n"
                       "static int find(const struct mi_shared *in, cell c) { return in->find + c.find + LIMIT + ROOM; }\n"
                       'int mica_one(void) { const char *t = "find"; return find(&(struct mi_shared){.find = 1}, (cell){0}) + *t; }\n',
-    "src/base/two.c": '#include "base/shared.h"\n#include <string.h>\n'
+    "src/base/two.c": '#define _DEFAULT_SOURCE\n#include "base/shared.h"\n#include <string.h>\n'
                       "#define LIMIT 9\n"
                       "typedef int (*room)(int cell);\n"
                       "static int find(int cell) { return cell + LIMIT; }\n"
@@ -76,6 +76,8 @@ class Amalgamation(unittest.TestCase):
         self.assertEqual(self.source.count("#include <string.h>"), 1)
         self.assertLess(self.source.index("#include <string.h>"), self.source.index("src/base/shared.h ="))
         self.assertLess(self.source.index("#define _DEFAULT_SOURCE"), self.source.index("#include"))
+        self.assertEqual(self.source.count("#define _DEFAULT_SOURCE"), 1)  # though two sources ask for it
+        self.assertNotIn("__DEFAULT_SOURCE", self.source)
         self.assertLess(self.source.index("#ifdef DEEP"), self.source.index("#include <assert.h>"))
         self.assertEqual(self.header.count("#include"), 1)
         for text in (self.header, self.source):
