@@ -27,6 +27,7 @@
 #include <mica/result.h>
 #include <mica/schema.h>
 #include <mica/slot_map.h>
+#include <mica/snapshot.h>
 #include <mica/spawner.h>
 #include <mica/subscription.h>
 #include <mica/system.h>

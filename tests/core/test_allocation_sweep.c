@@ -49,6 +49,8 @@ typedef struct sweep {
     mica_event_handler handler;      // of events of Position, counts them in heard_count; made by those who need it
     mica_event_reader *reader;       // as well
     mica_inbox *inbox;               // as well
+    mica_snapshot *snapshot;         // made by those who need it
+    mica_ring *ring;                 // as well
     int32_t heard_count;
     mica_key key;
     mica_system system;
@@ -106,6 +108,8 @@ static void end(sweep *s) {
     mica_commands_destroy(s->commands);
     mica_slot_map_destroy(s->map);
     mica_catalog_destroy(s->catalog);
+    mica_snapshot_release(s->snapshot);
+    mica_ring_destroy(s->ring);
     mica_world_destroy(s->other);
     mica_world_destroy(s->w.world);
     test_allocator_finish(&s->w.allocator);
@@ -716,6 +720,56 @@ static void post_position(sweep *s) {
     s->inbox = mica_world_inbox(s->w.world);
     assert_int_equal(mica_post(s->inbox, Position, {1, 2, 3}), MICA_OK);
 }
+static bool snapshot_take(sweep *s) {
+    mica_snapshot *snapshot = mica_snapshot_take(s->w.world, NULL);
+    mica_snapshot_release(snapshot);
+    return snapshot != NULL;
+}
+// Takes a snapshot, after which entities come, go and change.
+static void take_snapshot(sweep *s) {
+    mica_world *world = s->w.world;
+    s->snapshot = mica_snapshot_take(world, NULL);
+    assert_non_null(s->snapshot);
+    assert_int_equal(mica_entity_destroy(world, s->owner), MICA_OK);
+    assert_int_equal(mica_set(world, s->plain, Health, {9}), MICA_OK);
+    mica_spawn(world, mica_value_of(Health, {1}));
+}
+static bool snapshot_restore(sweep *s) {
+    return mica_snapshot_restore(s->snapshot, s->w.world, NULL) == MICA_OK && mica_alive(s->w.world, s->owner) &&
+           mica_get(s->w.world, s->plain, Health)->now == 4;
+}
+static void make_twin(sweep *s) {
+    s->other = mica_world_create(
+        &(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator), .schema = mica_world_schema(s->w.world)});
+    assert_non_null(s->other);
+}
+static bool world_copy(sweep *s) {
+    return mica_world_copy(s->other, s->w.world) == MICA_OK && mica_alive(s->other, s->plain);
+}
+static bool world_swap(sweep *s) {
+    return mica_world_swap(s->other, s->w.world) == MICA_OK && mica_world_entity_count(s->w.world) == 0 &&
+           mica_alive(s->other, s->plain);
+}
+static bool ring_create(sweep *s) {
+    mica_ring *ring = mica_ring_create(s->w.world, NULL);
+    mica_ring_destroy(ring);
+    return ring != NULL;
+}
+static void make_ring(sweep *s) {
+    s->ring = mica_ring_create(s->w.world, NULL);
+    assert_non_null(s->ring);
+}
+static bool ring_take(sweep *s) {
+    return mica_ring_take(s->ring, 1) == MICA_OK && mica_ring_statistics(s->ring).count == 1;
+}
+static void fill_ring(sweep *s) {
+    make_ring(s);
+    assert_int_equal(mica_ring_take(s->ring, 1), MICA_OK);
+    assert_int_equal(mica_entity_destroy(s->w.world, s->owner), MICA_OK);
+}
+static bool ring_restore(sweep *s) {
+    return mica_ring_restore(s->ring, 1, NULL) == MICA_OK && mica_alive(s->w.world, s->owner);
+}
 static bool world_inbox(sweep *s) {
     return mica_world_inbox(s->w.world) != NULL;
 }
@@ -1101,6 +1155,9 @@ static const sweep_operation operations[] = {
     {"mica_observer_connect_to", observer_connect_to, fill_pools, false},
     {"mica_resource_set", resource_set, NULL, false},
     {"mica_resource_set_pointer", resource_set_pointer, register_many, false},
+    {"mica_ring_create", ring_create, NULL, false},
+    {"mica_ring_restore", ring_restore, fill_ring, false},
+    {"mica_ring_take", ring_take, make_ring, false},
     {"mica_run_begin", world_step, let_system_begin, true},
     {"mica_run_event_reader", world_step, let_system_read, true},
     {"mica_schema_create", schema_create, NULL, false},
@@ -1113,6 +1170,8 @@ static const sweep_operation operations[] = {
     {"mica_slot_map_create", slot_map_create, NULL, false},
     {"mica_slot_map_insert", slot_map_insert, NULL, false},
     {"mica_slot_map_reserve", slot_map_reserve, NULL, false},
+    {"mica_snapshot_restore", snapshot_restore, take_snapshot, false},
+    {"mica_snapshot_take", snapshot_take, NULL, false},
     {"mica_spawner_make", spawner_make, NULL, false},
     {"mica_spawner_spawn_apart", spawner_spawn, make_spawner, false},
     {"mica_stage_add_after", stage_add_after, NULL, false},
@@ -1124,6 +1183,7 @@ static const sweep_operation operations[] = {
     {"mica_transform_resolve", transform_resolve, NULL, false},
     {"mica_transform_system_add", transform_system_add, NULL, false},
     {"mica_world_advance", world_advance, let_system_spawn, true},
+    {"mica_world_copy", world_copy, make_twin, false},
     {"mica_world_create", world_create, NULL, false},
     {"mica_world_create", world_create_fixed, NULL, false},
     {"mica_world_create", world_create_with_rooms, NULL, false},
@@ -1136,6 +1196,7 @@ static const sweep_operation operations[] = {
     {"mica_world_register", world_register, NULL, false},
     {"mica_world_reserve", world_reserve, NULL, false},
     {"mica_world_step", world_step, let_system_spawn, true},
+    {"mica_world_swap", world_swap, make_twin, false},
     {"mica_world_validate", world_validate, NULL, false},
     {"mica_world_visit_tables", world_visit_tables, make_a_table, false},
 };
@@ -1529,6 +1590,24 @@ static bool changes_are_collected(sweep *s) {
            mica_subscription_collect(s->subscription, &change, 1) == 1 && mica_entity_equal(change.entity, s->plain) &&
            change.flags == MICA_CHANGE_VALUE && mica_subscription_count(s->subscription) == 0;
 }
+static bool a_snapshot_tells(sweep *s) {
+    mica_snapshot_release(mica_snapshot_retain(s->snapshot));
+    return mica_snapshot_entity_count(s->snapshot) == mica_world_entity_count(s->w.world) &&
+           mica_snapshot_own_byte_size(s->snapshot) > 0;
+}
+static bool a_ring_tells(sweep *s) {
+    return mica_ring_find(s->ring, 1) != NULL && mica_ring_find(s->ring, 2) == NULL &&
+           mica_ring_statistics(s->ring).last_number == 1;
+}
+static bool a_ring_ends(sweep *s) {
+    mica_ring_destroy(s->ring);
+    s->ring = NULL;
+    return mica_last_result() == MICA_OK;
+}
+static bool a_reference_is_followed(sweep *s) {
+    const mica_ref ref = mica_ref_of(s->w.world, s->plain);
+    return mica_entity_equal(mica_ref_entity(s->w.world, ref), s->plain);
+}
 static bool a_subscription_ends(sweep *s) {
     mica_subscription_destroy(s->subscription);
     return mica_last_result() == MICA_OK;
@@ -1677,12 +1756,17 @@ static const sweep_operation needs_nothing[] = {
     {"mica_random_split_named", numbers_are_drawn, NULL, false},
     {"mica_random_unit", numbers_are_drawn, NULL, false},
     {"mica_random_unitf", numbers_are_drawn, NULL, false},
+    {"mica_ref_entity", a_reference_is_followed, NULL, false},
+    {"mica_ref_of", a_reference_is_followed, NULL, false},
     {"mica_resource_get", resources_are_used_and_removed, NULL, false},
     {"mica_resource_get_write", resources_are_used_and_removed, NULL, false},
     {"mica_resource_remove", resources_are_used_and_removed, NULL, false},
     {"mica_resource_version", resources_are_used_and_removed, NULL, false},
     {"mica_result_name", errors_are_told_and_forgotten, NULL, false},
     {"mica_result_text", errors_are_told_and_forgotten, NULL, false},
+    {"mica_ring_destroy", a_ring_ends, fill_ring, false},
+    {"mica_ring_find", a_ring_tells, fill_ring, false},
+    {"mica_ring_statistics", a_ring_tells, fill_ring, false},
     {"mica_run_commands", a_tick_runs, let_system_ask, false},
     {"mica_run_fail", a_failing_tick_says_so, let_system_fail, false},
     {"mica_run_query", a_tick_runs, let_system_ask, false},
@@ -1710,6 +1794,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_slot_map_key_at", a_map_is_used_up, fill_map, false},
     {"mica_slot_map_remove", a_map_is_used_up, fill_map, false},
     {"mica_slot_map_values", a_map_is_used_up, fill_map, false},
+    {"mica_snapshot_entity_count", a_snapshot_tells, take_snapshot, false},
+    {"mica_snapshot_own_byte_size", a_snapshot_tells, take_snapshot, false},
+    {"mica_snapshot_release", a_snapshot_tells, take_snapshot, false},
+    {"mica_snapshot_retain", a_snapshot_tells, take_snapshot, false},
     {"mica_stage_name", systems_answer, NULL, false},
     {"mica_subscription_collect", changes_are_collected, list_one, false},
     {"mica_subscription_count", changes_are_collected, list_one, false},
