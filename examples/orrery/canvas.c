@@ -12,6 +12,28 @@ void canvas_destruct(void *values, int32_t count, const mica_hook_context *conte
     }
 }
 
+static size_t pixels_size(const Canvas *canvas) {
+    return (size_t)canvas->width * (size_t)canvas->height * 3 * sizeof(float);
+}
+
+bool canvas_copy(void *to, const void *from, int32_t count, const mica_hook_context *context) {
+    Canvas *copies = to;
+    const Canvas *canvases = from;
+    for (int32_t i = 0; i < count; i++) {
+        copies[i] = canvases[i];
+        if (canvases[i].pixels == NULL) {
+            continue;
+        }
+        copies[i].pixels = malloc(pixels_size(&canvases[i]));
+        if (copies[i].pixels == NULL) {
+            canvas_destruct(copies, i, context);
+            return false;
+        }
+        memcpy(copies[i].pixels, canvases[i].pixels, pixels_size(&canvases[i]));
+    }
+    return true;
+}
+
 bool canvas_open(Canvas *canvas, int32_t width, int32_t height, double extent) {
     if (width < 1 || width > 16384 || height < 1 || height > 16384 || !(extent > 0)) {
         return false;

@@ -12,9 +12,11 @@ typedef struct Canvas {
     double extent; // the distance at the edge
 } Canvas;
 
-// The memory of a canvas goes when its owner, a system's state, does.
+// The memory of a canvas goes when its owner, a system's state, does. Snapshots copy it, so that what is drawn in ticks
+// that are taken back is taken back too; files do without.
 void canvas_destruct(void *values, int32_t count, const mica_hook_context *context);
-MICA_COMPONENT_WITH(Canvas, (.hooks = {.destruct = canvas_destruct}));
+bool canvas_copy(void *to, const void *from, int32_t count, const mica_hook_context *context);
+MICA_COMPONENT_WITH(Canvas, (.transient = true, .hooks = {.destruct = canvas_destruct, .copy = canvas_copy}));
 
 // Gives a canvas its pixels, black; false: no memory, or a size out of 1 to 16384.
 bool canvas_open(Canvas *canvas, int32_t width, int32_t height, double extent);
