@@ -251,8 +251,19 @@ typedef struct entity_state {
     uint32_t element_count;
     const mica_component *renewed; // that will be enabled
     uint32_t renewed_count;
-    const mi_marking *marking; // what it will be marked with; NULL: nothing new
+    const mi_marking *markings; // what it will be marked with; of a component, or of the entity, one at most
+    uint32_t marking_count;
 } entity_state;
+
+// What becomes of the marks of a component, or, with 0, of the entity; NULL: they stay.
+static const mi_marking *find_marking(const entity_state *state, mica_component component) {
+    for (uint32_t i = 0; i < state->marking_count; i++) {
+        if (state->markings[i].component == component) {
+            return &state->markings[i];
+        }
+    }
+    return NULL;
+}
 
 static bool state_has(const entity_state *state, mica_component component) {
     const mi_store *store = &state->world->store;
@@ -266,8 +277,9 @@ static bool state_has(const entity_state *state, mica_component component) {
     if (!is_there) {
         return false;
     }
-    if (state->marking != NULL && state->marking->component == component) {
-        return !state->marking->hides;
+    const mi_marking *marking = find_marking(state, component);
+    if (marking != NULL) {
+        return !marking->hides;
     }
     for (uint32_t i = 0; i < state->renewed_count; i++) {
         if (state->renewed[i] == component) {
@@ -281,8 +293,9 @@ static bool state_has(const entity_state *state, mica_component component) {
 static bool state_is_shown(const entity_state *state, mi_disabled disabled) {
     const mi_store *store = &state->world->store;
     const uint32_t index = mica_entity_index(state->entity);
-    const mi_marking *marking = state->marking != NULL && state->marking->component == 0 ? state->marking : NULL;
-    if ((marking != NULL && marking->kills) || mi_marks_has(&store->killed, index)) {
+    const mi_marking *marking = find_marking(state, 0);
+    const bool is_killed = mi_marks_has(&store->killed, index) && (marking == NULL || !marking->revives);
+    if ((marking != NULL && marking->kills) || is_killed) {
         return false;
     }
     const bool is_disabled = marking != NULL ? marking->hides : mi_marks_has(&store->disabled, index);
@@ -449,7 +462,8 @@ void mi_tell_before_marking(mica_world *world, const mi_marking *marking) {
         .entity = marking->entity,
         .table = mi_store_table_at(store, mi_slots_location(&store->slots, mica_entity_index(marking->entity)))};
     entity_state after = before;
-    after.marking = marking;
+    after.markings = marking;
+    after.marking_count = 1;
     for (uint32_t i = 0; i < world->signals.queries.count; i++) {
         mi_query_watch *watch = world->signals.queries.data[i];
         watch->did_match = state_matches(&before, watch->query);
@@ -465,6 +479,46 @@ void mi_tell_after_marking(mica_world *world, const mi_marking *marking) {
                    marking->component, NULL);
     }
     tell_queries(world, MICA_ENTERED, marking->entity);
+}
+
+// Restores
+
+void mi_match_restored(mica_world *world, const mi_notice *notice, const mi_marking *markings, uint32_t marking_count) {
+    const entity_state before = {.world = world, .entity = notice->entity, .table = notice->from};
+    const entity_state after = {.world = world,
+                                .entity = notice->entity,
+                                .table = notice->to,
+                                .elements = notice->elements,
+                                .element_count = notice->element_count,
+                                .markings = markings,
+                                .marking_count = marking_count};
+    for (uint32_t i = 0; i < world->signals.queries.count; i++) {
+        mi_query_watch *watch = world->signals.queries.data[i];
+        watch->did_match = notice->from != NULL && state_matches(&before, watch->query);
+        watch->will_match = notice->to != NULL && state_matches(&after, watch->query);
+    }
+}
+
+void mi_tell_restored(mica_world *world, uint32_t kind, mica_entity entity, uint32_t number) {
+    mi_signals *signals = &world->signals;
+    switch (kind) {
+    case MICA_CREATED:
+    case MICA_DESTROYED:
+        tell_entity(world, kind, entity);
+        break;
+    case MICA_ENTERED:
+    case MICA_LEFT:
+        tell_query(world, signals->queries.data[number], kind, entity);
+        break;
+    case MI_SIGNAL_MARKED:
+        if (mi_signals_hear(signals, kind, 0)) {
+            mi_tell_of(world, &signals->watches.data[0]->channels[kind], kind, entity, (mica_component)number, NULL);
+        }
+        break;
+    default:
+        tell_one(world, kind, entity, (mica_component)number);
+        break;
+    }
 }
 
 // The end of all

@@ -143,6 +143,7 @@ typedef struct mi_marking {
     mica_component component; // that can be disabled; 0: the entity as a whole
     bool hides;
     bool kills;
+    bool revives; // by a restore: it is not killed any more
 } mi_marking;
 void mi_tell_before_marking(mica_world *world, const mi_marking *marking);
 void mi_tell_after_marking(mica_world *world, const mi_marking *marking);
@@ -156,6 +157,13 @@ static inline void mi_world_tell_after_marking(mica_world *world, const mi_marki
         mi_tell_after_marking(world, marking);
     }
 }
+
+// Restores, which find out what they do by themselves (state/tell.c). Finds out, into did_match and will_match, which of
+// the watched queries an entity matches now, and which it will: its table (NULL: it is made or ends), its elements
+// (those that come and go), and its marks as they will be where they change.
+void mi_match_restored(mica_world *world, const mi_notice *notice, const mi_marking *markings, uint32_t marking_count);
+// Tells one thing of an entity. `number` is that of the component, or of the watched query.
+void mi_tell_restored(mica_world *world, uint32_t kind, mica_entity entity, uint32_t number);
 
 // Tells that every entity is about to end, children before their parents.
 void mi_tell_end_of_all(mica_world *world);

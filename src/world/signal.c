@@ -575,6 +575,14 @@ void mi_written_disconnect(mica_world *world, mica_component component, mi_writt
     note_writes(world);
 }
 
+// A broadcast passes over who is not connected: so telling costs nothing for this.
+void mi_signals_mute(mica_world *world, bool is_mute) {
+    mi_signals *signals = &world->signals;
+    for (uint32_t i = 0; i < signals->observers.count; i++) {
+        signals->observers.data[i]->is_connected = signals->observers.data[i]->is_own || !is_mute;
+    }
+}
+
 static void free_channel(mica_world *world, mi_channel *channel) {
     for (uint32_t i = 0; i < channel->observers.count; i++) {
         channel->observers.data[i]->is_connected = false;

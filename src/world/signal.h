@@ -153,6 +153,8 @@ void mi_tell_written(mica_world *world, mica_component component, const mica_ent
 mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given);
 // The observer of a number; NULL: there is none.
 mi_observer *mi_signal_find(const mi_signals *signals, uint32_t id);
+// While programs' observers are mute, the library's own are told alone. No broadcast is under way.
+void mi_signals_mute(mica_world *world, bool is_mute);
 // Drops the queries that are idle: at once, or, as a broadcast may go over them, when the operation ends.
 void mi_signals_drop_idle(mica_world *world);
 
