@@ -2,6 +2,8 @@
 #include "state/restore.h"
 
 #include "state/state.h"
+#include "state/tell.h"
+#include "world/notice.h"
 #include "world/rewind.h"
 
 bool mi_restore_fail(mi_restore *restore, mica_result result) {
@@ -41,8 +43,8 @@ static bool prepare(mi_restore *restore) {
     if (!mi_rewind_open(restore->world)) {
         return mi_restore_fail(restore, MICA_OUT_OF_MEMORY);
     }
-    return mi_entities_prepare(restore) && mi_tables_prepare(restore) && mi_pools_prepare(restore) &&
-           mi_parts_prepare(restore) && prepare_epochs(restore);
+    return mi_entities_prepare(restore) && mi_telling_prepare(restore) && mi_tables_prepare(restore) &&
+           mi_pools_prepare(restore) && mi_parts_prepare(restore) && prepare_epochs(restore);
 }
 
 static void cancel(mi_restore *restore) {
@@ -50,6 +52,7 @@ static void cancel(mi_restore *restore) {
     mi_parts_cancel(restore);
     mi_pools_cancel(restore);
     mi_tables_cancel(restore);
+    mi_telling_cancel(restore);
     mi_entities_cancel(restore);
 }
 
@@ -64,6 +67,7 @@ static void begin_epoch(mi_restore *restore, mi_state *state) {
 static void commit(mi_restore *restore, mica_snapshot *snapshot) {
     mica_world *world = restore->world;
     mi_state *state = mi_state_find(world);
+    mi_telling_before(restore);
     mi_rewind_begin(world, snapshot->version);
     mi_tables_let_go(restore);
     mi_entities_commit_slots(restore);
@@ -76,6 +80,7 @@ static void commit(mi_restore *restore, mica_snapshot *snapshot) {
     mi_parts_note(state, snapshot);
     begin_epoch(restore, state);
     mi_rewind_end(world);
+    mi_telling_after(restore);
 }
 
 static mica_result check(const mica_snapshot *snapshot, mica_world *world, const char *call) {
@@ -92,7 +97,6 @@ static mica_result check(const mica_snapshot *snapshot, mica_world *world, const
 
 mica_result mi_snapshot_restore(mica_snapshot *snapshot, mica_world *world, const mica_restore_options *options,
                                 const char *call) {
-    (void)options;
     mica_result result = check(snapshot, world, call);
     if (result != MICA_OK) {
         return result;
@@ -100,12 +104,16 @@ mica_result mi_snapshot_restore(mica_snapshot *snapshot, mica_world *world, cons
     if (mi_state_open(world) == NULL) {
         return mi_fail_memory(&world->log, call, sizeof(mi_state));
     }
-    mi_restore restore = {.world = world, .snapshot = snapshot, .base = mi_state_find(world)->base};
+    mi_restore restore = {.world = world,
+                          .snapshot = snapshot,
+                          .base = mi_state_find(world)->base,
+                          .tells_all = options != NULL && options->tell};
     if (!prepare(&restore)) {
         cancel(&restore);
         return say_failure(&restore, call);
     }
     commit(&restore, snapshot);
+    mi_world_finish(world, call);
     return MICA_OK;
 }
 

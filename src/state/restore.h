@@ -20,6 +20,8 @@ typedef struct mi_restore {
     struct mi_prepared_entities *entities; // of entities.c
     struct mi_prepared_parts *parts;       // of parts.c
     mi_epochs *epochs;                     // that count afterwards
+    bool tells_all;                        // programs' observers too
+    struct mi_telling *telling;            // of tell.c; NULL: nobody is told
 } mi_restore;
 
 // Notes a failure, unless there was one before; returns false.

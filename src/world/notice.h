@@ -158,8 +158,8 @@ static inline void mi_world_tell_after_marking(mica_world *world, const mi_marki
     }
 }
 
-// Restores, which find out what they do by themselves (state/tell.c). Finds out, into did_match and will_match, which of
-// the watched queries an entity matches now, and which it will: its table (NULL: it is made or ends), its elements
+// Restores, which find out what they do by themselves (state/tell.c). Finds out, into did_match and will_match, which
+// of the watched queries an entity matches now, and which it will: its table (NULL: it is made or ends), its elements
 // (those that come and go), and its marks as they will be where they change.
 void mi_match_restored(mica_world *world, const mi_notice *notice, const mi_marking *markings, uint32_t marking_count);
 // Tells one thing of an entity. `number` is that of the component, or of the watched query.
