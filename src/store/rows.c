@@ -1,9 +1,7 @@
 // Rows and the chunks that hold them.
 //
 // Chunks of a table beyond its last row are spare: at most one stays when rows go, so that a table that wavers around a
-// chunk's edge does not take and give memory all the time, and those for the rows that are to be kept room for. Spare
-// chunks are as if nothing had ever been written to them, so that what stamps say follows from the rows that there are,
-// and not from those that were. A
+// chunk's edge does not take and give memory all the time, and those for the rows that are to be kept room for. A
 // table's first chunk grows in steps until it is full; growing keeps the chunk's id, so no location changes. Opened
 // rows lie behind `row_count` and count for nothing until they are published.
 #include "base/error.h"
@@ -211,7 +209,10 @@ void mi_store_close_rows(mi_store *store, mi_table *table) {
     while (table->chunk_count > filled + 1 && table->chunk_count > kept) {
         drop_last_chunk(store, table);
     }
-    for (uint32_t k = filled; k < table->chunk_count; k++) {
+}
+
+void mi_store_reset_spare(mi_store *store, const mi_table *table) {
+    for (uint32_t k = chunks_for(table, table->row_count); k < table->chunk_count; k++) {
         uint8_t *base = store->chunks[table->chunk_ids[k]].base;
         if (is_untouched(table, base)) {
             break;

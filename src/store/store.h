@@ -122,6 +122,10 @@ bool mi_store_keep_rows(mi_store *store, mi_table *table, uint32_t count);
 bool mi_store_keep_chunks(mi_store *store, size_t byte_size);
 // Gives back the chunks of rows that were opened and are not to be published, all but one and those that are kept.
 void mi_store_close_rows(mi_store *store, mi_table *table);
+// Makes the chunks behind the last row as if nothing had ever been written to them, so that what stamps say from here
+// on follows from the rows that there are, and not from those that were: for snapshots. Rows that go leave their
+// stamps, since their values may have yet to be moved.
+void mi_store_reset_spare(mi_store *store, const mi_table *table);
 // Moves one value between rows of two columns of its type; the target's column takes over the stamp of the source's if
 // that is later.
 void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
