@@ -58,7 +58,8 @@ typedef struct mica_restore_options {
 /// Values of stable pools keep their addresses where the element was there before at the same position. A new epoch
 /// begins: handles taken after the snapshot are the caller's to drop, or to hold as `mica_ref`. For who asks what
 /// changed since a version, what really differs has changed now. All or nothing: `MICA_LOCKED`, `MICA_MISMATCH`
-/// (another schema), `MICA_OUT_OF_MEMORY`, `MICA_LIMIT`, `MICA_INVALID`. O(columns of all chunks + what differs).
+/// (another schema, or a system's value is of another type), `MICA_OUT_OF_MEMORY`, `MICA_LIMIT`, `MICA_INVALID`.
+/// O(columns of all chunks + what differs).
 MICA_API mica_result mica_snapshot_restore(mica_snapshot *snapshot, mica_world *world,
                                            const mica_restore_options *options);
 

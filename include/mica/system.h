@@ -12,6 +12,15 @@
 /// Adding, removing, enabling and disabling systems changes what runs from the next tick on, also when a system does
 /// it: the running tick goes on as it was planned. What can be asked about systems changes at once.
 ///
+/// Snapshots (snapshot.h) hold of each system its own value, its random numbers, where its readers of events stand,
+/// since when changes count for it, whether it is enabled, and whether it was started; and the clock. Systems go by
+/// their names: a restore changes values where they are, passes over systems that the world does not have, and brings
+/// those that the state does not know back to how they were added, with constructed values. Which systems there are,
+/// their functions, their order and what was measured stay. A restore runs no start and stop functions, but it says who
+/// was started: one that was not yet is started again before its next run, as its traces in the world are gone; one
+/// that was is not, wherever the state came from. A stop function runs once in the end if its system counts as started,
+/// or was started in this world since it was last stopped.
+///
 /// All functions here belong to the world's thread.
 #pragma once
 
@@ -74,11 +83,12 @@ typedef struct mica_system_place {
 /// `start` and `stop` are called with the system's run as `run` is, and may use the world's structural verbs. `start`
 /// is called in a tick, right before the first `run`; if it fails, the tick fails, and `start` is called again in the
 /// next one. `stop` is called outside ticks, for systems that were started, disabled ones included; a system without
-/// `start` counts as started when it first runs. What `stop` records is applied when it returns.
+/// `start` counts as started when it first runs. What `stop` records is applied when it returns. How restores of states
+/// go with that stands above.
 typedef struct mica_system_def {
     const char *name; ///< unique in the world
     void (*run)(mica_run *run);
-    void (*start)(mica_run *run); ///< once, before the first run
+    void (*start)(mica_run *run); ///< once, before the first run; again after a restore to before that
     void (*stop)(mica_run *run);  ///< once, when the system is removed or the world ends
     mica_stage stage;
     int32_t priority; ///< higher runs first
