@@ -117,8 +117,8 @@ MICA_API mica_ring_stats mica_ring_statistics(const mica_ring *ring);
 /// epoch, even if the handle has been issued again. For what lives outside of the world (an editor's selection, a
 /// network peer's table); inside, handles are restored along with everything else.
 typedef struct mica_ref {
-    mica_entity entity MICA_ZERO;
-    uint64_t epoch MICA_ZERO;
+    mica_entity entity;
+    uint64_t epoch;
 } mica_ref;
 
 /// A reference to a living entity, taken now; null with `MICA_STALE` if it is not alive. O(1).
