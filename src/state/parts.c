@@ -130,7 +130,7 @@ static const mi_part_image *find_image(const mica_snapshot *snapshot, const mi_p
 static bool prepare_part(mi_restore *restore, const mi_part *part, const mi_part_image *image) {
     mica_world *world = restore->world;
     mi_prepared_parts *prepared = restore->parts;
-    const bool is_made = restore->snapshot->origin == 0; // of bytes, which may say anything
+    const bool is_made = restore->snapshot->is_made;
     if (image != NULL && !is_made && find_same(mi_state_find(world), part) == image) {
         return true;
     }

@@ -106,6 +106,7 @@ struct mica_snapshot {
     mi_part_image **parts; // in order of saving
     uint32_t part_count;
     bool leaves_transient;   // columns of transient types are not in it
+    bool is_made;            // of bytes, which may say anything: parts check it before it is restored
     struct mi_state *states; // of the worlds whose columns name its images: see state.h
 };
 

@@ -50,6 +50,8 @@ typedef struct sweep {
     mica_event_reader *reader;       // as well
     mica_inbox *inbox;               // as well
     mica_snapshot *snapshot;         // made by those who need it
+    mica_delta *delta;               // likewise: leads from `snapshot` to a later state
+    mica_delta *back;                // the way back
     mica_ring *ring;                 // as well
     int32_t heard_count;
     mica_key key;
@@ -109,6 +111,8 @@ static void end(sweep *s) {
     mica_slot_map_destroy(s->map);
     mica_catalog_destroy(s->catalog);
     mica_snapshot_release(s->snapshot);
+    mica_delta_release(s->delta);
+    mica_delta_release(s->back);
     mica_ring_destroy(s->ring);
     mica_world_destroy(s->other);
     mica_world_destroy(s->w.world);
@@ -743,6 +747,39 @@ static void make_twin(sweep *s) {
         &(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator), .schema = mica_world_schema(s->w.world)});
     assert_non_null(s->other);
 }
+// In a world aside, which nobody else looks at: from one entity to two.
+static void make_delta(sweep *s) {
+    make_twin(s);
+    mica_spawn(s->other, mica_value_of(Health, {4}));
+    s->snapshot = mica_snapshot_take(s->other, NULL);
+    mica_spawn(s->other, mica_value_of(Health, {1}));
+    mica_snapshot *now = mica_snapshot_take(s->other, NULL);
+    s->delta = mica_delta_make(s->snapshot, now, NULL);
+    s->back = mica_delta_make(now, s->snapshot, NULL);
+    assert_non_null(s->delta);
+    assert_non_null(s->back);
+    mica_snapshot_release(now);
+}
+static bool delta_make(sweep *s) {
+    mica_delta *delta = mica_delta_make(NULL, s->snapshot, NULL);
+    mica_delta_release(delta);
+    return delta != NULL;
+}
+static bool delta_apply(sweep *s) {
+    size_t byte_size = 0;
+    const void *bytes = mica_delta_bytes(s->delta, &byte_size);
+    return mica_delta_apply(s->other, bytes, byte_size, MICA_DELTA_BACKWARDS, NULL) == MICA_OK &&
+           mica_world_entity_count(s->other) == 1;
+}
+static bool delta_compose(sweep *s) {
+    size_t byte_sizes[2] = {0};
+    const void *first = mica_delta_bytes(s->delta, &byte_sizes[0]);
+    const void *second = mica_delta_bytes(s->back, &byte_sizes[1]);
+    const mica_allocator allocator = test_allocator_hooks(&s->w.allocator);
+    mica_delta *joined = mica_delta_compose(first, byte_sizes[0], second, byte_sizes[1], &allocator);
+    mica_delta_release(joined);
+    return joined != NULL;
+}
 static bool world_copy(sweep *s) {
     return mica_world_copy(s->other, s->w.world) == MICA_OK && mica_alive(s->other, s->plain);
 }
@@ -1081,6 +1118,9 @@ static const sweep_operation operations[] = {
     {"mica_commands_set_many", commands_set_many, NULL, false},
     {"mica_commands_set_parent", commands_set_parent, NULL, false},
     {"mica_commands_spawn", commands_spawn, NULL, false},
+    {"mica_delta_apply", delta_apply, make_delta, false},
+    {"mica_delta_compose", delta_compose, make_delta, false},
+    {"mica_delta_make", delta_make, make_delta, false},
     {"mica_entity_add", entity_add, NULL, false},
     {"mica_entity_add", entity_add_owned, NULL, false},
     {"mica_entity_add_many", entity_add_many, NULL, false},
@@ -1595,6 +1635,12 @@ static bool a_snapshot_tells(sweep *s) {
     return mica_snapshot_entity_count(s->snapshot) == mica_world_entity_count(s->w.world) &&
            mica_snapshot_own_byte_size(s->snapshot) > 0;
 }
+static bool a_delta_tells(sweep *s) {
+    size_t byte_size = 0;
+    const void *bytes = mica_delta_bytes(s->delta, &byte_size);
+    mica_delta_info info;
+    return mica_delta_describe(bytes, byte_size, &info, NULL, 0) == MICA_OK && info.created_count == 1;
+}
 static bool a_ring_tells(sweep *s) {
     return mica_ring_find(s->ring, 1) != NULL && mica_ring_find(s->ring, 2) == NULL &&
            mica_ring_statistics(s->ring).last_number == 1;
@@ -1675,6 +1721,9 @@ static const sweep_operation needs_nothing[] = {
     {"mica_commands_world", a_buffer_tells, apply_and_record_one, false},
     {"mica_cos", angles_are_computed, NULL, false},
     {"mica_cosf", angles_are_computed, NULL, false},
+    {"mica_delta_bytes", a_delta_tells, make_delta, false},
+    {"mica_delta_describe", a_delta_tells, make_delta, false},
+    {"mica_delta_release", a_delta_tells, make_delta, false},
     {"mica_delta_time", a_tick_runs, let_system_ask, false},
     {"mica_diagnosis_name", findings_are_told, add_idle_system, false},
     {"mica_entity_alive", values_are_read_and_written, NULL, false},

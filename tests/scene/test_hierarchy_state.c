@@ -458,7 +458,7 @@ static void a_restore_that_lacks_memory_leaves_links_alone(void **state) {
 
 // The record of links in a snapshot that is to count as put together from bytes.
 static mi_record *record_in(mica_snapshot *snapshot) {
-    snapshot->origin = 0;
+    snapshot->is_made = true;
     for (uint32_t i = 0; i < snapshot->part_count; i++) {
         if (snapshot->parts[i]->part == &mi_hierarchy_part) {
             return &snapshot->parts[i]->record;
