@@ -692,44 +692,65 @@ static bool run(mi_target *target) {
     return is_fine;
 }
 
-static mica_result apply(mica_world *world, const mi_delta *delta, bool forwards, const mica_restore_options *options) {
-    mica_snapshot *before = mi_snapshot_take(world, (delta->flags & MI_DELTA_LEAVES_TRANSIENT) != 0, call_name);
-    if (before == NULL) {
-        return mica_last_result();
-    }
+// The state at the other end, from that at this one, which the world is in; NULL: the error is set.
+static mica_snapshot *build(mica_world *world, const mi_delta *delta, const mica_snapshot *base, bool forwards) {
     mica_snapshot blank = mi_blank_state;
-    blank.vault = before->vault;
-    blank.leaves_transient = before->leaves_transient;
+    blank.vault = base->vault;
+    blank.leaves_transient = base->leaves_transient;
     const bool is_blank = forwards && (delta->flags & MI_DELTA_WHOLE) != 0;
     const size_t types_size = (size_t)delta->components.count * sizeof(mi_type *);
     mi_target target = {.world = world,
                         .heap = &world->heap,
-                        .vault = before->vault,
+                        .vault = base->vault,
                         .delta = delta,
                         .forwards = forwards,
                         .is_limited = mi_delta_is_limited(delta),
-                        .base = is_blank ? &blank : before,
+                        .base = is_blank ? &blank : base,
                         .is_blank = is_blank,
-                        .snapshot = mi_snapshot_create(before->vault)};
+                        .snapshot = mi_snapshot_create(base->vault)};
     target.types =
         mi_heap_allocate_zeroed(target.heap, MICA_MEMORY_STATE, types_size, _Alignof(mi_type *)); // none: NULL
     if (target.snapshot == NULL || (types_size > 0 && target.types == NULL)) {
         mi_target_lack(&target);
     }
-    mica_result result = MICA_OUT_OF_MEMORY;
+    mica_snapshot *built = NULL;
     if (target.result == MICA_OK && run(&target)) {
-        target.snapshot->origin = before->origin;
-        target.snapshot->epochs = mi_epochs_retain(before->epochs);
-        target.snapshot->epoch_range = before->epoch_range;
-        result = mi_snapshot_restore(target.snapshot, world, options, call_name);
+        built = target.snapshot;
+        built->origin = base->origin;
+        built->epochs = mi_epochs_retain(base->epochs);
+        built->epoch_range = base->epoch_range;
     } else {
-        result = fail_apply(&target);
+        fail_apply(&target);
+        mica_snapshot_release(target.snapshot);
     }
     mi_target_free_sites(&target);
     mi_heap_release(target.heap, MICA_MEMORY_STATE, (void *)(uintptr_t)target.types, types_size, _Alignof(mi_type *));
-    mica_snapshot_release(target.snapshot);
+    return built;
+}
+
+static mica_result apply(mica_world *world, const mi_delta *delta, bool forwards,
+                         const mica_restore_options *options) {
+    mica_snapshot *before = mi_snapshot_take(world, (delta->flags & MI_DELTA_LEAVES_TRANSIENT) != 0, call_name);
+    if (before == NULL) {
+        return mica_last_result();
+    }
+    mica_snapshot *built = build(world, delta, before, forwards);
+    const mica_result result =
+        built == NULL ? mica_last_result() : mi_snapshot_restore(built, world, options, call_name);
+    mica_snapshot_release(built);
     mica_snapshot_release(before);
     return result;
+}
+
+mica_snapshot *mi_delta_build(mica_world *world, const mica_snapshot *base, const void *bytes, size_t byte_size,
+                              mica_delta_direction direction) {
+    mi_delta delta;
+    if (mi_delta_read(&delta, &world->heap, bytes, byte_size, &world->log, call_name) != MICA_OK) {
+        return NULL;
+    }
+    mica_snapshot *built = build(world, &delta, base, direction == MICA_DELTA_FORWARDS);
+    mi_delta_free(&delta);
+    return built;
 }
 
 mica_result mica_delta_apply(mica_world *world, const void *bytes, size_t byte_size, mica_delta_direction direction,
