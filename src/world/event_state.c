@@ -58,14 +58,15 @@ static uint64_t count_since(const mi_events *events, const mi_event_queue *queue
 }
 
 static void write_ages(const mi_events *events, const mi_event_queue *queue, uint64_t kept, mi_writer *writer) {
-    uint32_t end;
-    for (uint32_t begin = 0; begin < queue->tick_limit; begin = end) {
+    for (uint32_t begin = 0; begin < queue->tick_limit;) {
         const uint64_t count = count_since(events, queue, begin, kept);
-        for (end = begin + 1; end < queue->tick_limit && count_since(events, queue, end, kept) == count;) {
+        uint32_t end = begin + 1;
+        while (end < queue->tick_limit && count_since(events, queue, end, kept) == count) {
             end++;
         }
         mi_write_u64(writer, count);
         mi_write_u32(writer, end - begin);
+        begin = end;
     }
 }
 
@@ -99,7 +100,11 @@ static int compare_queues(const void *context, uint32_t a, uint32_t b) {
 
 static void save_events(const mica_world *world, mi_writer *writer) {
     const mi_events *events = world->events;
-    const uint32_t room = events != NULL ? events->queues.count : 0;
+    if (events == NULL) {
+        mi_write_u32(writer, 0);
+        return;
+    }
+    const uint32_t room = events->queues.count;
     mi_heap *heap = writer->record->heap;
     MI_ARRAY(uint32_t) ids = {.data = NULL}; // and behind them, scratch of sorting
     if (!MI_RESERVE(heap, MICA_MEMORY_STATE, &ids, (size_t)room * 2)) {

@@ -9,6 +9,7 @@
 // memory ran out while they were being sent, and these are older than all in `posted`.
 #include "world/inbox.h"
 
+#include "base/assert.h"
 #include "store/schema.h"
 #include "world/event.h"
 
@@ -343,6 +344,7 @@ static void save_messages(const mica_inbox *inbox, mi_writer *writer) {
     for (uint32_t i = 0; i < 2; i++) {
         for (waiting_message message = begins[i]; message.at < message.buffer->count; message.at++) {
             const mi_type *type = mi_schema_type(inbox->schema, message.buffer->components[message.at]);
+            MI_ASSERT(type != NULL);
             mi_write_u8(writer, type != last);
             if (type != last) {
                 mi_write_component(writer, type->info.id);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "support/test_heap.h"
+#include "support/test_random.h"
 #include "world/world.h"
 
 #include <mica/mica.h>
@@ -66,31 +67,60 @@ static inline bool part_stands(mica_world *world, const mi_part *part, const mi_
     return result == MICA_OK;
 }
 
-// Loads every beginning of a record, and the record with every byte changed in several ways. Every cut is refused.
-static inline void part_assert_stands_all(mica_world *world, const mi_part *part, const mi_record *record) {
-    static const uint8_t changes[] = {1, 2, 4, 8, 16, 32, 64, 128, 255};
-    mi_record other = part_record(record->heap);
-    other.values.data = record->values.data;
-    other.values.count = record->values.count;
-    for (uint32_t length = 0; length <= record->bytes.count; length++) {
-        // Memory of the right size, so that it is noticed if anything behind it is read.
-        uint8_t *bytes = malloc(length > 0 ? length : 1);
-        memcpy(bytes, record->bytes.data, length);
-        other.bytes.data = bytes;
-        other.bytes.count = length;
-        assert_int_equal(part_stands(world, part, &other), length == record->bytes.count);
-        free(bytes);
-    }
-    uint8_t *bytes = malloc(record->bytes.count);
-    other.bytes.data = bytes;
-    for (uint32_t i = 0; i < record->bytes.count; i++) {
-        for (uint32_t k = 0; k < sizeof(changes); k++) {
-            memcpy(bytes, record->bytes.data, record->bytes.count);
-            bytes[i] ^= changes[k];
-            if (part_stands(world, part, &other)) {
-                assert_int_equal(part_load(world, part, record), MICA_OK);
-            }
+// What a test does with a world whose part was taken from outside.
+typedef void (*part_use)(void *user);
+
+typedef struct part_outside {
+    mica_world *world;
+    const mi_part *part;
+    const mi_record *record;
+    part_use use; // NULL: nothing
+    void *user;
+} part_outside;
+
+// Loads the record with other bytes; if they are taken the world is used, and the record loaded again.
+static inline void part_try(const part_outside *outside, const uint8_t *bytes) {
+    mi_record other = *outside->record;
+    // Memory of the right size, so that it is noticed if anything behind it is read.
+    other.bytes.data = malloc(other.bytes.count);
+    memcpy(other.bytes.data, bytes, other.bytes.count);
+    if (part_stands(outside->world, outside->part, &other)) {
+        if (outside->use != NULL) {
+            outside->use(outside->user);
         }
+        assert_int_equal(part_load(outside->world, outside->part, outside->record), MICA_OK);
+    }
+    free(other.bytes.data);
+}
+
+// Loads every beginning of a record, which is refused, and the record with bytes changed: each by itself in several
+// ways, and several of them at random.
+static inline void part_assert_stands_all(const part_outside *outside) {
+    static const uint8_t changes[] = {1, 2, 4, 8, 16, 32, 64, 128, 255};
+    const uint32_t size = outside->record->bytes.count;
+    for (uint32_t length = 0; length < size; length++) {
+        mi_record other = *outside->record;
+        other.bytes.data = malloc(length > 0 ? length : 1);
+        other.bytes.count = length;
+        memcpy(other.bytes.data, outside->record->bytes.data, length);
+        assert_false(part_stands(outside->world, outside->part, &other));
+        free(other.bytes.data);
+    }
+    uint8_t *bytes = malloc(size);
+    for (uint32_t i = 0; i < size; i++) {
+        for (uint32_t k = 0; k < sizeof(changes); k++) {
+            memcpy(bytes, outside->record->bytes.data, size);
+            bytes[i] ^= changes[k];
+            part_try(outside, bytes);
+        }
+    }
+    test_random random = {1};
+    for (uint32_t turn = 0; turn < 1000; turn++) {
+        memcpy(bytes, outside->record->bytes.data, size);
+        for (uint32_t count = 2 + test_random_below(&random, 4); count > 0; count--) {
+            bytes[test_random_below(&random, size)] = (uint8_t)test_random_below(&random, turn % 2 == 0 ? 256 : 4);
+        }
+        part_try(outside, bytes);
     }
     free(bytes);
 }

@@ -127,9 +127,9 @@ static void records_from_outside_stand_every_cut_and_change(void **state) {
     walk_and_spawn(f);
     mica_random_next(mica_world_random(f->world));
     save(f, &mi_counters_part);
-    part_assert_stands_all(f->world, &mi_counters_part, &f->record);
+    part_assert_stands_all(&(part_outside){.world = f->world, .part = &mi_counters_part, .record = &f->record});
     save(f, &mi_random_part);
-    part_assert_stands_all(f->world, &mi_random_part, &f->record);
+    part_assert_stands_all(&(part_outside){.world = f->world, .part = &mi_random_part, .record = &f->record});
 }
 
 static void every_lack_of_memory_leaves_everything_as_it_was(void **state) {

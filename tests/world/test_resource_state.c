@@ -310,7 +310,7 @@ static void records_from_outside_stand_every_cut_and_change(void **state) {
     assert_int_equal(mica_resource_set(f->world, f->alpha, &(Alpha){3}), MICA_OK);
     save(f);
     for (int32_t i = 0; i < 2; i++) {
-        part_assert_stands_all(f->world, parts[i], &f->records[i]);
+        part_assert_stands_all(&(part_outside){.world = f->world, .part = parts[i], .record = &f->records[i]});
     }
 }
 
