@@ -4,6 +4,7 @@
 
 #include <mica/capacity.h>
 #include <mica/catalog.h>
+#include <mica/checksum.h>
 #include <mica/commands.h>
 #include <mica/config.h>
 #include <mica/delta.h>

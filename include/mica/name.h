@@ -9,13 +9,15 @@ MICA_BEGIN
 /// \cond internal
 MICA_API void mica_name_destruct(void *values, int32_t count, const mica_hook_context *context);
 MICA_API bool mica_name_copy(void *to, const void *from, int32_t count, const mica_hook_context *context);
+MICA_API void mica_name_write(const void *value, const mica_sink *sink, const mica_hook_context *context);
 /// \endcond
 MICA_END
 
 /// A text of any length closed by zero, owned by the component; NULL is "". Set it by `mica_set_name` or by `mica_set`
 /// with any text, which is copied. Named "Name" in files.
 MICA_STRUCT_NAMED_WITH(mica_name, "Name",
-                       (.storage = MICA_TABLE, .hooks = {.destruct = mica_name_destruct, .copy = mica_name_copy}),
+                       (.storage = MICA_TABLE,
+                        .hooks = {.destruct = mica_name_destruct, .copy = mica_name_copy, .write = mica_name_write}),
                        { const char *text; });
 
 MICA_BEGIN

@@ -36,6 +36,12 @@ typedef struct mica_hook_context {
     void *user;                      ///< the hooks' own `user`
 } mica_hook_context;
 
+/// Takes bytes in pieces.
+typedef struct mica_sink {
+    void (*put)(void *user, const void *bytes, size_t byte_size);
+    void *user;
+} mica_sink;
+
 /// Functions for types that own something. Each works on `count` values that follow each other. A missing one means:
 /// construct by zeros, copy and move by bytes, destruct by forgetting. They are called on the thread that calls the
 /// library and must not call the world back. A type with `destruct` and without `copy` is move-only: it is set by
@@ -50,6 +56,10 @@ typedef struct mica_hooks {
     /// Makes values in the raw memory `to` that equal those in `from`; false: could not, and nothing is left to
     /// destruct.
     bool (*copy)(void *to, const void *from, int32_t count, const mica_hook_context *context) MICA_ZERO;
+    /// Hands what a value holds to the sink: pieces that are the same for equal values, in every process; no addresses
+    /// and no padding. Checksums and comparisons see values of the type by it instead of by its fields; a type with
+    /// `destruct` or `copy` whose fields are not known has to have it for them.
+    void (*write)(const void *value, const mica_sink *sink, const mica_hook_context *context) MICA_ZERO;
     void *user MICA_ZERO;
     /// \cond internal: set for the library's relations alone. Makes the relation known to a world that is about to use
     /// the type for the first time; false: out of memory.

@@ -37,6 +37,15 @@ static inline bool mi_reference_give(uint32_t *count) {
     return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
+// A note beside something immutable that any thread may read and replace, a few words at a time: who comes while
+// another one is at it goes on without. Acquire and release order the words of the note.
+static inline bool mi_note_open(uint32_t *gate) {
+    return __atomic_exchange_n(gate, 1, __ATOMIC_ACQUIRE) == 0;
+}
+static inline void mi_note_close(uint32_t *gate) {
+    __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
+}
+
 // Numbers of images only have to differ, so relaxed is enough.
 static inline uint64_t mi_next_number(uint64_t *number) {
     return __atomic_add_fetch(number, 1, __ATOMIC_RELAXED);

@@ -36,6 +36,12 @@ bool mica_name_copy(void *to, const void *from, int32_t count, const mica_hook_c
     return true;
 }
 
+void mica_name_write(const void *value, const mica_sink *sink, const mica_hook_context *context) {
+    (void)context;
+    const char *text = ((const mica_name *)value)->text;
+    sink->put(sink->user, text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
+}
+
 mica_result mica_set_name(mica_world *world, mica_entity entity, const char *text) {
     const mica_component component = mica_world_component(world, mica_type_of(mica_name));
     if (component == 0) {

@@ -32,15 +32,23 @@ size_t mi_vault_byte_size(const mi_vault *vault);
 void *mi_vault_take(mi_vault *vault, size_t byte_size);
 void mi_vault_give(mi_vault *vault, void *memory);
 
+// What the first values of an image came to in a checksum, and what that was found by; see checksum.c.
+typedef struct mi_image_note {
+    uint32_t gate;     // mi_note_open
+    uint32_t count;    // values; 0: nothing is noted
+    uint64_t handles;  // the number of the image of the handles beside them
+    const void *rules; // what counts of a value
+    uint64_t sum;
+} mi_image_note;
+
 typedef struct mi_image {
     mi_vault *vault; // holds a reference
     uint64_t number; // never 0, below 1 << 48
     uint32_t reference_count;
     uint32_t count;      // values
     uint32_t size;       // bytes of a value
-    bool has_checksum;   // see checksum.h: kept here because an image never changes
     const mi_type *type; // NULL: handles
-    uint64_t checksum;
+    mi_image_note note;
     const uint64_t *live; // NULL: all values are there; else a bit each (tombstones of pools are not)
     uint8_t *data;        // aligned to 64 bytes or the type's alignment
 } mi_image;

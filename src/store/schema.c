@@ -329,6 +329,8 @@ static bool agrees_in_traits(const type_batch *batch, const mi_type *type, const
         other = "hooks.move";
     } else if (type->has_copy != (hooks->copy != NULL)) {
         other = "hooks.copy";
+    } else if ((type->info.hooks.write != NULL) != (hooks->write != NULL)) {
+        other = "hooks.write";
     } else if (!agrees_in_required(batch, type, descriptor)) {
         other = "required";
     }

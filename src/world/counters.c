@@ -88,6 +88,7 @@ static void commit_counters(mica_world *world, void *prepared) {
 }
 
 const mi_part mi_counters_part = {.name = "counters",
+                                  .is_inner = true,
                                   .save = save_counters,
                                   .prepare = prepare_counters,
                                   .commit = commit_counters,

@@ -248,32 +248,42 @@ mica_component mi_read_component(mi_reader *reader) {
     return component;
 }
 
-// Copies the next value that stands beside the bytes.
-static bool copy_kept(mi_reader *reader, const mi_type *type, const mica_allocator *allocator, void *to) {
+const void *mi_read_value_place(mi_reader *reader, const mi_type *type) {
+    if (reader->result != MICA_OK || type->info.size == 0) {
+        return NULL;
+    }
+    if (!mi_type_has_hooks(type)) {
+        return mi_read_bytes(reader, type->info.size);
+    }
     if (reader->value_at >= reader->value_count || reader->values[reader->value_at].type != type) {
         mi_read_fail(reader, MICA_FORMAT, "a value with hooks is not there");
-        return false;
+        return NULL;
     }
-    if (!mi_value_copy(type, allocator, to, reader->values[reader->value_at].value, 1)) {
-        mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
-        return false;
-    }
-    reader->value_at++;
-    return true;
+    return reader->values[reader->value_at++].value;
 }
 
 bool mi_read_value(mi_reader *reader, const mi_type *type, const mica_allocator *allocator, void *to) {
-    if (reader->result != MICA_OK || type->info.size == 0) {
+    if (type->info.size == 0) {
         return reader->result == MICA_OK;
     }
-    if (type->has_copy || type->has_destruct) {
-        return copy_kept(reader, type, allocator, to);
+    const void *place = mi_read_value_place(reader, type);
+    if (place == NULL) {
+        return false;
     }
-    const uint8_t *bytes = mi_read_bytes(reader, type->info.size);
-    if (bytes != NULL) {
-        memcpy(to, bytes, type->info.size);
+    if (!mi_type_has_hooks(type)) {
+        memcpy(to, place, type->info.size);
+    } else if (!mi_value_copy(type, allocator, to, place, 1)) {
+        mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
+        return false;
     }
-    return bytes != NULL;
+    return true;
+}
+
+bool mi_read_resource(mi_reader *reader, mi_recorded_resource *resource) {
+    *resource = (mi_recorded_resource){.type = mi_schema_type(reader->schema, mi_read_component(reader))};
+    resource->version = mi_read_u64(reader);
+    resource->value = reader->result == MICA_OK ? mi_read_value_place(reader, resource->type) : NULL;
+    return resource->value != NULL;
 }
 
 bool mi_reader_end(mi_reader *reader) {

@@ -116,13 +116,29 @@ const char *mi_read_text(mi_reader *reader, uint32_t *length);
 mica_component mi_read_component(mi_reader *reader);
 // Makes a value in the raw memory `to`. False: failed, and there is nothing to destruct.
 bool mi_read_value(mi_reader *reader, const mi_type *type, const mica_allocator *allocator, void *to);
+// A value where it lies, its canonical bytes or that which its copy hook made; NULL: failed, or a type without data.
+const void *mi_read_value_place(mi_reader *reader, const mi_type *type);
 // Whether all was read without failure; if something is left, that is one.
 bool mi_reader_end(mi_reader *reader);
+
+// A resource in the record of a part that holds resources, whose count stands before all of them (mi_read_count).
+typedef struct mi_recorded_resource {
+    const mi_type *type;
+    uint64_t version;
+    const void *value;
+} mi_recorded_resource;
+
+// Reads the next one; false: failed.
+bool mi_read_resource(mi_reader *reader, mi_recorded_resource *resource);
 
 // A part. Its functions find its state by themselves; a world that has none yet is as one with its initial state, of
 // which nothing is written: a record without bytes says the same as none.
 typedef struct mi_part {
     const char *name; // no other part has it
+    // What is written tells of storage, versions or other things that do not show in what a program sees: it counts in
+    // exact checksums and comparisons alone.
+    bool is_inner;
+    bool holds_resources; // the record is a list of resources: mi_read_resource
     // A number that differs from all that it was before as soon as `save` might write something else. It never goes
     // back, with a restore neither. NULL: the part is written for every snapshot.
     uint64_t (*stamp)(const struct mica_world *world);

@@ -486,12 +486,14 @@ static mica_result prepare_heavy(mica_world *world, mi_reader *reader, void **pr
 }
 
 const mi_part mi_resources_part = {.name = "resources",
+                                   .holds_resources = true,
                                    .stamp = stamp_light,
                                    .save = save_light,
                                    .prepare = prepare_light,
                                    .commit = commit_resources,
                                    .cancel = cancel_resources};
 const mi_part mi_heavy_resources_part = {.name = "heavy resources",
+                                         .holds_resources = true,
                                          .stamp = stamp_heavy,
                                          .save = save_heavy,
                                          .prepare = prepare_heavy,

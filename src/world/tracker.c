@@ -412,6 +412,7 @@ static void commit_changes(mica_world *world, void *prepared) {
 }
 
 static const mi_part changes_part = {.name = "changes",
+                                     .is_inner = true,
                                      .stamp = changes_stamp,
                                      .save = save_changes,
                                      .prepare = prepare_changes,

@@ -738,6 +738,37 @@ static void take_snapshot(sweep *s) {
     assert_int_equal(mica_set(world, s->plain, Health, {9}), MICA_OK);
     mica_spawn(world, mica_value_of(Health, {1}));
 }
+// Values of Owned have hooks, unknown fields, and nothing that says what they hold.
+static mica_checksum_options leave_owned(const sweep *s, mica_component *owned) {
+    *owned = mica_schema_find(mica_world_schema(s->w.world), "Owned");
+    return (mica_checksum_options){.leave = owned, .leave_count = 1};
+}
+static bool world_checksum(sweep *s) {
+    mica_component owned;
+    const mica_checksum_options options = leave_owned(s, &owned);
+    uint64_t checksum = 0;
+    return mica_world_checksum(s->w.world, &options, &checksum) == MICA_OK && checksum != 0;
+}
+static bool world_component_checksum(sweep *s) {
+    const mica_component component = mica_schema_find(mica_world_schema(s->w.world), "Position");
+    uint64_t checksum = 0;
+    return mica_world_component_checksum(s->w.world, component, &checksum) == MICA_OK && checksum != 0;
+}
+static bool entity_checksum(sweep *s) {
+    uint64_t checksum = 0;
+    return mica_entity_checksum(s->w.world, s->plain, NULL, &checksum) == MICA_OK && checksum != 0;
+}
+static bool snapshot_checksum(sweep *s) {
+    mica_component owned;
+    const mica_checksum_options options = leave_owned(s, &owned);
+    uint64_t checksum = 0;
+    return mica_snapshot_checksum(s->snapshot, &options, &checksum) == MICA_OK && checksum != 0;
+}
+static bool snapshot_component_checksum(sweep *s) {
+    const mica_component component = mica_schema_find(mica_world_schema(s->w.world), "Position");
+    uint64_t checksum = 0;
+    return mica_snapshot_component_checksum(s->snapshot, component, &checksum) == MICA_OK && checksum != 0;
+}
 static bool snapshot_restore(sweep *s) {
     return mica_snapshot_restore(s->snapshot, s->w.world, NULL) == MICA_OK && mica_alive(s->w.world, s->owner) &&
            mica_get(s->w.world, s->plain, Health)->now == 4;
@@ -1137,6 +1168,7 @@ static const sweep_operation operations[] = {
     {"mica_entity_kill", entity_kill, NULL, false},
     {"mica_entity_remove", entity_remove, fill_table, false},
     {"mica_entity_remove_many", entity_remove_many, fill_table, false},
+    {"mica_entity_checksum", entity_checksum, NULL, false},
     {"mica_entity_set", entity_set, NULL, false},
     {"mica_entity_set", entity_set_in_place, NULL, false},
     {"mica_entity_set_many", entity_set_many, NULL, false},
@@ -1210,8 +1242,12 @@ static const sweep_operation operations[] = {
     {"mica_slot_map_create", slot_map_create, NULL, false},
     {"mica_slot_map_insert", slot_map_insert, NULL, false},
     {"mica_slot_map_reserve", slot_map_reserve, NULL, false},
+    {"mica_snapshot_checksum", snapshot_checksum, take_snapshot, false},
+    {"mica_snapshot_component_checksum", snapshot_component_checksum, take_snapshot, false},
     {"mica_snapshot_restore", snapshot_restore, take_snapshot, false},
     {"mica_snapshot_take", snapshot_take, NULL, false},
+    {"mica_world_checksum", world_checksum, NULL, false},
+    {"mica_world_component_checksum", world_component_checksum, NULL, false},
     {"mica_spawner_make", spawner_make, NULL, false},
     {"mica_spawner_spawn_apart", spawner_spawn, make_spawner, false},
     {"mica_stage_add_after", stage_add_after, NULL, false},
@@ -1424,6 +1460,18 @@ static bool a_known_query_answers(sweep *s) {
 }
 static bool names_are_read(sweep *s) {
     return strcmp(mica_name_of(s->w.world, s->owner), "owner") == 0 && mica_name_of(s->w.world, s->bare)[0] == '\0';
+}
+static void count_bytes(void *user, const void *bytes, size_t byte_size) {
+    (void)bytes;
+    *(size_t *)user += byte_size;
+}
+static bool a_name_is_written(sweep *s) {
+    (void)s;
+    size_t byte_size = 0;
+    const mica_name name = {.text = "name"};
+    const mica_sink sink = {.put = count_bytes, .user = &byte_size};
+    mica_name_write(&name, &sink, NULL);
+    return byte_size == 4;
 }
 static bool a_name_is_ended(sweep *s) {
     const mica_hook_context context = {.allocator = &s->w.world->store.values};
@@ -1775,6 +1823,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_last_result", errors_are_told_and_forgotten, NULL, false},
     {"mica_memory_purpose_name", errors_are_told_and_forgotten, NULL, false},
     {"mica_name_destruct", a_name_is_ended, NULL, false},
+    {"mica_name_write", a_name_is_written, NULL, false},
     {"mica_name_of", names_are_read, NULL, false},
     {"mica_observer_disconnect", an_observer_is_asked_and_ends, observe_gems, false},
     {"mica_observer_statistics", an_observer_is_asked_and_ends, observe_gems, false},
