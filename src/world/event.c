@@ -746,7 +746,9 @@ mica_event_reader *mica_event_reader_create(mica_world *world, mica_component co
 void mi_event_reader_end(mica_event_reader *reader) {
     mi_event_queue *queue = reader->queue;
     mi_heap *heap = &reader->world->heap;
-    reader->world->events->change_count += 1 + reader->cursor.seen_count + reader->cursor.missed_count;
+    if (reader->is_lent) {
+        reader->world->events->change_count += 1 + reader->cursor.seen_count + reader->cursor.missed_count;
+    }
     uint32_t place = queue->readers.count;
     while (queue->readers.data[--place] != reader) {
     }

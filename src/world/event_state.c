@@ -26,6 +26,7 @@ static bool is_new(const mi_event_queue *queue) {
     return queue->next == 0 && queue->tick_limit == MICA_EVENT_TICKS_DEFAULT && queue->count_limit == 0;
 }
 
+// What readers of the program see changes nothing: a record may hold events that none of them has to see any more.
 static uint64_t stamp_events(const mica_world *world) {
     const mi_events *events = world->events;
     if (events == NULL) {
@@ -39,8 +40,8 @@ static uint64_t stamp_events(const mica_world *world) {
         }
         stamp += queue->sent_count + queue->delivered.seen_count + queue->delivered.missed_count;
         for (uint32_t k = 0; k < queue->readers.count; k++) {
-            const mi_event_cursor *cursor = &queue->readers.data[k]->cursor;
-            stamp += cursor->seen_count + cursor->missed_count;
+            const mica_event_reader *reader = queue->readers.data[k];
+            stamp += reader->is_lent ? reader->cursor.seen_count + reader->cursor.missed_count : 0;
         }
     }
     return stamp;

@@ -443,6 +443,23 @@ static void ticks_in_which_nothing_waits_change_no_stamp(void **state) {
     assert_int_equal(mi_events_part.stamp(f->world), stamp);
 }
 
+// So a world that is kept equal to another one by deltas may be looked at.
+static void what_readers_of_the_program_see_changes_no_stamp(void **state) {
+    fixture *f = *state;
+    mica_event_reader *first = mica_reader_of(f->world, Hit, NULL);
+    mica_event_reader *second = mica_reader_of(f->world, Hit, NULL);
+    send_hits(f, 0, 3);
+    save(f);
+    const uint64_t stamp = mi_events_part.stamp(f->world);
+    assert_int_equal(next_hit(first), 0);
+    assert_int_equal(next_hit(first), 1);
+    mica_event_reader_destroy(second);
+    assert_int_equal(mi_events_part.stamp(f->world), stamp);
+    load(f); // has more than anybody has to see
+    assert_int_equal(next_hit(first), 2);
+    assert_int_equal(next_hit(first), -1);
+}
+
 // Records
 
 static void bytes_depend_neither_on_padding_nor_on_the_order_of_registration(void **state) {
@@ -589,6 +606,7 @@ int main(void) {
         CASE(the_next_thousand_operations_are_the_same_again),
         CASE(the_stamp_tells_of_every_change),
         CASE(ticks_in_which_nothing_waits_change_no_stamp),
+        CASE(what_readers_of_the_program_see_changes_no_stamp),
         CASE(bytes_depend_neither_on_padding_nor_on_the_order_of_registration),
         CASE(a_record_is_good_for_another_world),
         CASE(a_position_beyond_what_is_there_is_the_first_event),
