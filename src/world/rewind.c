@@ -49,9 +49,11 @@ uint64_t mi_rewind_to_inside(const mi_rewind *rewind, uint64_t version) {
         return 0;
     }
     const mi_rewind_segment *segment = &rewind->segments[at - 1];
+    const bool is_last = at == rewind->segment_count;
+    const uint64_t last = is_last ? UINT64_MAX : segment[1].inside - 1;
     const uint64_t count = version - segment->outside;
-    const uint64_t last = at < rewind->segment_count ? segment[1].inside - 1 : UINT64_MAX;
-    return count < last - segment->inside ? segment->inside + count : last;
+    const bool is_over = !is_last && version == segment[1].outside - 1; // all of the segment was seen
+    return !is_over && count < last - segment->inside ? segment->inside + count : last;
 }
 
 // Notes
