@@ -116,6 +116,31 @@ static void a_value_that_moves_after_a_restore_has_changed_all_the_same(mica_wor
     mica_snapshot_release(snapshot);
 }
 
+// The same within a pool, or a table: the last one fills the hole that another one leaves.
+static void a_value_that_fills_a_hole_after_a_restore_has_changed_all_the_same(mica_world *world) {
+    mica_entity entities[12];
+    for (int32_t i = 0; i < 12; i++) {
+        entities[i] = mica_spawn(world, mica_value_of(Plain, {i}));
+    }
+    mica_query *plain = CHANGED(world, Plain);
+    mica_snapshot *snapshot = take(world);
+    mica_world_advance_version(world);
+    mica_set(world, entities[11], Plain, {50});
+    const uint64_t since = mica_world_advance_version(world);
+    restore(snapshot, world);
+    mica_world_advance_version(world);
+    mica_remove(world, entities[0], Plain);
+    assert_true(has(ask(plain, since), entities[11]));
+    assert_true(mica_entity_component_version(world, entities[11], mica_register(world, Plain)) > since);
+    mica_snapshot *later = take(world);
+    mica_world_advance_version(world);
+    mica_set(world, entities[5], Plain, {50});
+    restore(later, world);
+    assert_true(has(ask(plain, since), entities[11]));
+    mica_snapshot_release(later);
+    mica_snapshot_release(snapshot);
+}
+
 static void a_resource_that_differs_has_changed(mica_world *world) {
     const mica_component score = mica_register(world, Score);
     assert_int_equal(mica_resource_set(world, score, &(Score){1}), MICA_OK);
@@ -845,6 +870,7 @@ EVERY_STORAGE(what_nothing_has_happened_to_has_not_changed)
 EVERY_STORAGE(who_comes_and_goes_by_a_restore_is_added_and_removed)
 EVERY_STORAGE(removals_of_discarded_ticks_are_history)
 EVERY_STORAGE(a_value_that_moves_after_a_restore_has_changed_all_the_same)
+EVERY_STORAGE(a_value_that_fills_a_hole_after_a_restore_has_changed_all_the_same)
 EVERY_STORAGE(a_resource_that_differs_has_changed)
 EVERY_STORAGE(who_asks_for_the_first_time_after_the_snapshot_misses_nothing)
 EVERY_STORAGE(an_asker_from_outside_sees_what_differs_through_all_restores)
@@ -862,20 +888,22 @@ EVERY_STORAGE(a_mirror_that_is_copied_to_again_and_again_has_as_many_entities)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_OF(a_value_that_a_restore_brings_back_has_changed) TEST_OF(
-            what_nothing_has_happened_to_has_not_changed) TEST_OF(who_comes_and_goes_by_a_restore_is_added_and_removed)
-            TEST_OF(removals_of_discarded_ticks_are_history) TEST_OF(
-                a_value_that_moves_after_a_restore_has_changed_all_the_same)
-                TEST_OF(a_resource_that_differs_has_changed) TEST_OF(
-                    who_asks_for_the_first_time_after_the_snapshot_misses_nothing)
-                    TEST_OF(an_asker_from_outside_sees_what_differs_through_all_restores) TEST_OF(
-                        systems_see_in_a_rerun_what_they_saw_the_first_time) TEST_OF(indexes_are_right_after_a_restore)
-                        TEST_OF(orders_are_not_fooled_by_versions_that_come_again)
-                            TEST_OF(subscriptions_list_those_who_differ) TEST_OF(observers_hear_nothing_unless_asked)
-                                TEST_OF(observers_hear_the_net_difference_on_request)
-                                    TEST_OF(what_observers_record_is_applied_to_the_restored_world)
-                                        TEST_OF(who_is_disabled_by_a_restore_leaves_queries)
-                                            TEST_OF(an_observer_of_what_comes_sees_the_restored_value)
+        TEST_OF(a_value_that_a_restore_brings_back_has_changed) TEST_OF(what_nothing_has_happened_to_has_not_changed)
+            TEST_OF(who_comes_and_goes_by_a_restore_is_added_and_removed)
+                TEST_OF(removals_of_discarded_ticks_are_history) TEST_OF(
+                    a_value_that_moves_after_a_restore_has_changed_all_the_same)
+                    TEST_OF(a_value_that_fills_a_hole_after_a_restore_has_changed_all_the_same) TEST_OF(
+                        a_resource_that_differs_has_changed)
+                        TEST_OF(who_asks_for_the_first_time_after_the_snapshot_misses_nothing) TEST_OF(
+                            an_asker_from_outside_sees_what_differs_through_all_restores)
+                            TEST_OF(systems_see_in_a_rerun_what_they_saw_the_first_time) TEST_OF(
+                                indexes_are_right_after_a_restore)
+                                TEST_OF(orders_are_not_fooled_by_versions_that_come_again) TEST_OF(
+                                    subscriptions_list_those_who_differ) TEST_OF(observers_hear_nothing_unless_asked)
+                                    TEST_OF(observers_hear_the_net_difference_on_request)
+                                        TEST_OF(what_observers_record_is_applied_to_the_restored_world)
+                                            TEST_OF(who_is_disabled_by_a_restore_leaves_queries) TEST_OF(
+                                                an_observer_of_what_comes_sees_the_restored_value)
                                                 TEST_OF(an_entity_that_was_restored_is_in_the_next_snapshot) TEST_OF(
                                                     a_mirror_that_is_copied_to_again_and_again_has_as_many_entities)
                                                     cmocka_unit_test(
