@@ -5,7 +5,6 @@
 #include "world/event.h"
 
 #include <mica/mica.h>
-#include <mica/snapshot.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
