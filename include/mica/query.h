@@ -46,6 +46,14 @@
 ///   version is refused with `MICA_LIMIT`; since 0: all that is kept. A removal that there was no memory to note is
 ///   reported: who asks since before it is refused with `MICA_OUT_OF_MEMORY`.
 ///
+/// **Restores.** A restored state (snapshot.h) brings back what systems' terms look at along with everything else: in
+/// the ticks that follow they report what they did the first time. Whoever asks since a version of his own has seen the
+/// ticks that are gone as well, and is told of what is no longer as he saw it. *Changed* reports the columns and pages
+/// that a restore has exchanged, with `track_rows` the entities whose values differ in a byte; what has since been
+/// moved into a chunk with others, and all of a pool of which something was exchanged and then something came, went or
+/// moved, counts as exchanged. *Added* and *removed* report what restores have brought and taken, and what happened in
+/// the ticks that are gone. Versions tell 256 restores apart: what was seen between older ones may all have changed.
+///
 /// A walk passes chunks by in which nothing has changed, and pages of the pool that drives it, at a look each. Orders
 /// and observers do not take queries that ask for changes.
 #pragma once
@@ -187,8 +195,8 @@ typedef struct mica_iter {
 /// world's thread.
 MICA_API mica_iter mica_query_begin(mica_query *query);
 
-/// As `mica_query_begin`, with changes counted since `version`, 0: all, whoever asks. Queries that ask for no changes
-/// are walked as always.
+/// As `mica_query_begin`, with changes counted since `version`, 0: all, whoever asks; in a system, since
+/// `mica_run_since`: as `mica_query_begin`. Queries that ask for no changes are walked as always.
 MICA_API mica_iter mica_query_begin_since(mica_query *query, uint64_t version);
 
 /// Opens a walk over the query of the running system (its first). As `mica_query_begin`; `MICA_INVALID` as well if the

@@ -40,8 +40,9 @@ MICA_API void *mica_resource_ensure(mica_world *world, mica_component component)
 /// `MICA_UNKNOWN`, `MICA_LOCKED` (observers are being told of it). O(1).
 MICA_API mica_result mica_resource_remove(mica_world *world, mica_component component);
 
-/// The version of the last change of a resource; 0 if there is none. Everything that hands it out for writing counts,
-/// and so does setting what it is already. Of one held by pointer, what the caller writes himself does not. O(1).
+/// The version of the last change of a resource, which a restore that brings another value is; 0 if there is none.
+/// Everything that hands it out for writing counts, and so does setting what it is already. Of one held by pointer,
+/// what the caller writes himself does not. O(1).
 MICA_API uint64_t mica_resource_version(const mica_world *world, mica_component component);
 
 MICA_END

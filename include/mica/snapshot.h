@@ -48,7 +48,9 @@ MICA_API size_t mica_snapshot_own_byte_size(const mica_snapshot *snapshot);
 /// How a state is restored. Zero is the default everywhere.
 typedef struct mica_restore_options {
     /// Observers are told of what the restore removes and destroys before it happens, and of what it creates, adds and
-    /// sets when all is there; otherwise they hear nothing.
+    /// sets (values that differ in a byte, and all with hooks in columns that were written) when all is there; queries
+    /// are entered and left. Entities in the order of their indices, each as observer.h says. What observers record is
+    /// applied to the restored world. Nobody is told of resources. Otherwise observers hear nothing.
     bool tell MICA_ZERO;
 } mica_restore_options;
 

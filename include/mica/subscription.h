@@ -10,6 +10,8 @@
 /// address is asked for, as changed in value: so collect when nobody holds such an address any more, between systems or
 /// after the tick.
 ///
+/// A restore (snapshot.h) lists those who differ by it, with what happened to them, and nobody else.
+///
 /// Versions tell the same of a single thing: the version of the last change that may have touched it. A tool that
 /// remembers what `mica_world_advance_version` returned when it looked has to look again at what carries a later one.
 ///

@@ -94,7 +94,9 @@ MICA_API mica_result mica_world_reserve(mica_world *world, uint32_t count);
 MICA_API mica_result mica_world_trim(mica_world *world);
 
 /// The version of the world's next change; grows with every step, with `mica_world_advance_version`, and when an order
-/// (order.h) sorts outside systems and walks. O(1).
+/// (order.h) sorts outside systems and walks, when a snapshot is taken of what was just written, and when a state is
+/// restored: it never goes back. So it is no part of the state: a system that keeps it in a component is another one in
+/// a re-run. O(1), O(restores that are told apart) once there was one.
 MICA_API uint64_t mica_world_version(const mica_world *world);
 
 /// Bytes that the world and, if it has one of its own, its schema hold. O(1).
