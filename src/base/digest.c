@@ -20,9 +20,9 @@ static inline uint64_t read_four(const uint8_t *bytes) {
     return word;
 }
 
-// As mi_fold, for words without a secret: what is multiplied by zero is not lost.
+// As mi_digest_fold, for words without a secret: what is multiplied by zero is not lost.
 static inline uint64_t fold_plainly(uint64_t a, uint64_t b) {
-    return mi_fold(a, b) ^ a ^ b;
+    return mi_digest_fold(a, b) ^ a ^ b;
 }
 
 uint64_t mi_digest_bytes(uint64_t seed, const void *bytes, size_t byte_size) {
@@ -50,7 +50,7 @@ static inline mi_digest_seed keyed(mi_digest_seed seed, uint64_t key) {
 }
 
 MI_INLINE uint64_t digest_block(mi_digest_seed keys, const uint8_t *value) {
-    return mi_fold(read_eight(value) ^ keys.a, read_eight(value + 8) ^ keys.b);
+    return mi_digest_fold(read_eight(value) ^ keys.a, read_eight(value + 8) ^ keys.b);
 }
 
 MI_INLINE uint64_t digest_short(mi_digest_seed keys, const uint8_t *value, uint32_t size) {
@@ -65,7 +65,7 @@ MI_INLINE uint64_t digest_short(mi_digest_seed keys, const uint8_t *value, uint3
     } else {
         a = (uint64_t)value[0] << 16 | (uint64_t)value[size / 2] << 8 | value[size - 1];
     }
-    return mi_fold(a ^ keys.a, b ^ keys.b);
+    return mi_digest_fold(a ^ keys.a, b ^ keys.b);
 }
 
 MI_INLINE uint64_t digest_value(mi_digest_seed keys, const uint8_t *value, uint32_t size) {
@@ -121,7 +121,7 @@ uint64_t mi_digest_numbers(mi_digest_seed seed, const uint64_t *keys, uint64_t f
     uint64_t sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         const mi_digest_seed both = keyed(seed, keys[i]);
-        sum += mi_fold((first + i) ^ both.a, both.b);
+        sum += mi_digest_fold((first + i) ^ both.a, both.b);
     }
     return sum;
 }

@@ -44,7 +44,7 @@ static inline mi_wide mi_multiply(uint64_t a, uint64_t b) {
 #endif
 }
 
-static inline uint64_t mi_fold(uint64_t a, uint64_t b) {
+static inline uint64_t mi_digest_fold(uint64_t a, uint64_t b) {
     const mi_wide product = mi_multiply(a, b);
     return product.low ^ product.high;
 }

@@ -33,7 +33,7 @@ static uint64_t naive_digest(mi_digest_seed seed, uint64_t key, const uint8_t *v
         uint64_t block[2];
         const bool is_last = at + 16 >= size;
         memcpy(block, value + (is_last ? size - 16 : at), 16);
-        sum += mi_fold(block[0] ^ a_key, block[1] ^ b_key);
+        sum += mi_digest_fold(block[0] ^ a_key, block[1] ^ b_key);
         if (is_last) {
             return sum;
         }
@@ -48,7 +48,7 @@ static uint64_t naive_digest(mi_digest_seed seed, uint64_t key, const uint8_t *v
         memcpy(&words[0], value, part);
         memcpy(&words[1], value + size - part, size > part ? part : 0);
     }
-    return mi_fold(words[0] ^ a_key, words[1] ^ b_key);
+    return mi_digest_fold(words[0] ^ a_key, words[1] ^ b_key);
 }
 
 static void every_size_is_digested_as_it_is_written_down(void **state) {
