@@ -37,9 +37,9 @@ typedef struct mica_checksum_options {
 
 /// The checksum of a world. `options` may be NULL. Commands that are recorded and not applied yet are not covered.
 ///
-/// Refuses: `MICA_UNREFLECTED` (a type with hooks, unknown fields and no `write`; named), `MICA_NO_COPY` (a resource or system
-/// state that cannot be copied), `MICA_UNKNOWN` (one that is to be left out), `MICA_OUT_OF_MEMORY`, `MICA_INVALID`.
-/// O(everything), at about the speed at which memory is read; takes up to 100 KiB of the stack.
+/// Refuses: `MICA_UNREFLECTED` (a type with hooks, unknown fields and no `write`; named), `MICA_NO_COPY` (a resource or
+/// system state that cannot be copied), `MICA_UNKNOWN` (one that is to be left out), `MICA_OUT_OF_MEMORY`,
+/// `MICA_INVALID`. O(everything), at about the speed at which memory is read; takes up to 100 KiB of the stack.
 MICA_API mica_result mica_world_checksum(mica_world *world, const mica_checksum_options *options, uint64_t *checksum);
 
 /// The checksum of a snapshot: that of the world that it was taken of, at that moment. Transient types that were left
@@ -87,14 +87,15 @@ typedef struct mica_difference {
 
 /// Finds the first difference between two worlds: of entities the one with the lowest index, of its components the
 /// first by name, of its value the first field; if entities are equal, the first part of the state that differs; with
-/// `exact` the first row out of order. `options` may be NULL. It goes by the values themselves, not by checksums.
+/// `exact` the first row out of order. `options` may be NULL. It goes by the values themselves; where a
+/// hook `write` tells what they hold, by a digest of that.
 ///
 /// The worlds may have different schemas; components go by their names. Refuses as `mica_world_checksum`, and
 /// `MICA_MISMATCH` if a component has another size or kind in the other schema. O(everything in both).
 MICA_API mica_result mica_world_compare(mica_world *a, mica_world *b, const mica_checksum_options *options,
                                         mica_difference *difference);
 
-/// As `mica_world_compare`, of two snapshots. What they share is not looked at.
+/// As `mica_world_compare`, of two snapshots. Any thread.
 MICA_API mica_result mica_snapshot_compare(const mica_snapshot *a, const mica_snapshot *b,
                                            const mica_checksum_options *options, mica_difference *difference);
 

@@ -11,7 +11,6 @@
 #include "state/checksum.h"
 
 #include "base/digest.h"
-#include "store/ranges.h"
 #include "store/visibility.h"
 
 enum {
@@ -174,7 +173,7 @@ static bool find_value_kind(summing *s, const mi_type *type, value_kind *kind) {
         fail_sum(s, MICA_OUT_OF_MEMORY, NULL);
         return false;
     }
-    if (kind->ranges == &mi_ranges_unknown && mi_type_has_hooks(type) && type->info.hooks.write == NULL) {
+    if (mi_checksum_refuses(type, kind->ranges)) {
         fail_sum(s, MICA_UNREFLECTED, type);
         return false;
     }
@@ -458,18 +457,18 @@ static void sum_all(summing *s) {
     }
 }
 
+mica_result mi_checksum_fail_type(const mica_log_handler *log, mica_result code, const mi_type *type,
+                                  const char *call) {
+    return code == MICA_NO_COPY ? mi_fail(log, code, call, "a value of {} cannot be copied", MI_TEXT(type->info.name))
+                                : mi_fail(log, code, call,
+                                          "the fields of {} are not known, and its hooks say that its bytes are not "
+                                          "all there is; leave it out, or give it the hook `write`",
+                                          MI_TEXT(type->info.name));
+}
+
 static mica_result fail_checksum(const summing *s, const mica_log_handler *log, const char *call) {
-    switch (s->result) {
-    case MICA_UNREFLECTED:
-        return mi_fail(log, MICA_UNREFLECTED, call,
-                       "the fields of {} are not known, and its hooks say that its bytes are not all there is; leave "
-                       "it out, or give it the hook `write`",
-                       MI_TEXT(s->type->info.name));
-    case MICA_NO_COPY:
-        return mi_fail(log, MICA_NO_COPY, call, "a value of {} cannot be copied", MI_TEXT(s->type->info.name));
-    default:
-        return mi_fail_memory(log, call, 0);
-    }
+    return s->result == MICA_OUT_OF_MEMORY ? mi_fail_memory(log, call, 0)
+                                           : mi_checksum_fail_type(log, s->result, s->type, call);
 }
 
 mica_result mi_checksum_check_options(const mica_schema *schema, const mica_checksum_options *options,

@@ -769,6 +769,27 @@ static bool snapshot_component_checksum(sweep *s) {
     uint64_t checksum = 0;
     return mica_snapshot_component_checksum(s->snapshot, component, &checksum) == MICA_OK && checksum != 0;
 }
+static bool world_compare(sweep *s) {
+    mica_component owned;
+    const mica_checksum_options options = leave_owned(s, &owned);
+    mica_difference difference;
+    return mica_world_compare(s->w.world, s->w.world, &options, &difference) == MICA_OK &&
+           difference.kind == MICA_DIFFERENCE_NONE;
+}
+static bool snapshot_compare(sweep *s) {
+    mica_component owned;
+    const mica_checksum_options options = leave_owned(s, &owned);
+    mica_difference difference;
+    return mica_snapshot_compare(s->snapshot, s->snapshot, &options, &difference) == MICA_OK &&
+           difference.kind == MICA_DIFFERENCE_NONE;
+}
+static bool snapshot_compare_world(sweep *s) {
+    mica_component owned;
+    const mica_checksum_options options = leave_owned(s, &owned);
+    mica_difference difference;
+    return mica_snapshot_compare_world(s->snapshot, s->w.world, &options, &difference) == MICA_OK &&
+           difference.kind != MICA_DIFFERENCE_NONE;
+}
 static bool snapshot_restore(sweep *s) {
     return mica_snapshot_restore(s->snapshot, s->w.world, NULL) == MICA_OK && mica_alive(s->w.world, s->owner) &&
            mica_get(s->w.world, s->plain, Health)->now == 4;
@@ -1243,10 +1264,13 @@ static const sweep_operation operations[] = {
     {"mica_slot_map_insert", slot_map_insert, NULL, false},
     {"mica_slot_map_reserve", slot_map_reserve, NULL, false},
     {"mica_snapshot_checksum", snapshot_checksum, take_snapshot, false},
+    {"mica_snapshot_compare", snapshot_compare, take_snapshot, false},
+    {"mica_snapshot_compare_world", snapshot_compare_world, take_snapshot, false},
     {"mica_snapshot_component_checksum", snapshot_component_checksum, take_snapshot, false},
     {"mica_snapshot_restore", snapshot_restore, take_snapshot, false},
     {"mica_snapshot_take", snapshot_take, NULL, false},
     {"mica_world_checksum", world_checksum, NULL, false},
+    {"mica_world_compare", world_compare, NULL, false},
     {"mica_world_component_checksum", world_component_checksum, NULL, false},
     {"mica_spawner_make", spawner_make, NULL, false},
     {"mica_spawner_spawn_apart", spawner_spawn, make_spawner, false},
