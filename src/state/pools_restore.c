@@ -240,6 +240,7 @@ static bool make_room(mi_prepared_pool *prepared, mica_world *world) {
 static bool prepare_pool(mi_restore *restore, mi_pool *pool, const mi_rows_image *rows) {
     const uint32_t count = pool->count > count_then(rows) ? pool->count : count_then(rows);
     const uint32_t page_count = mi_pool_pages_for(pool, count);
+    MI_ASSERT(rows == NULL || rows->shift == pool->page_shift);
     if (compare_pages(pool, restore, rows, page_count, NULL) == 0) {
         return true;
     }

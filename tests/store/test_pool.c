@@ -334,6 +334,26 @@ static void a_page_takes_over_the_later_stamp_of_what_fills_its_hole(void **stat
     end(&f);
 }
 
+static void a_page_that_names_an_image_has_the_elements_that_it_had_then(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f, STABLE);
+    fill(&f, 3 * PAGE_SIZE);
+    for (uint32_t page = 0; page < 3; page++) {
+        f.pool->stamps[page] |= MI_STAMP_NAMED;
+    }
+    take(&f, entity_of(1)); // leaves a tombstone
+    assert_int_equal(f.pool->stamps[0], 1);
+    assert_true(mi_stamp_is_named(f.pool->stamps[1]));
+    f.pool->stamps[0] |= MI_STAMP_NAMED;
+    put(&f, entity_of(100), 100); // fills it
+    assert_int_equal(f.pool->stamps[0], 1);
+    mi_pool_swap(f.pool, &f.values, 4, 8, f.spare);
+    assert_int_equal(f.pool->stamps[1], 1);
+    assert_int_equal(f.pool->stamps[2], 1);
+    end(&f);
+}
+
 static void swapped_and_permuted_pages_share_the_latest_stamp(void **state) {
     (void)state;
     fixture f;
@@ -741,6 +761,7 @@ int main(void) {
         cmocka_unit_test(what_is_cached_about_positions_is_void_after_each_change),
         cmocka_unit_test(a_put_stamps_its_page_alone),
         cmocka_unit_test(a_page_takes_over_the_later_stamp_of_what_fills_its_hole),
+        cmocka_unit_test(a_page_that_names_an_image_has_the_elements_that_it_had_then),
         cmocka_unit_test(swapped_and_permuted_pages_share_the_latest_stamp),
         cmocka_unit_test(compacted_pages_take_over_later_stamps),
         cmocka_unit_test(values_stand_aligned),
