@@ -65,17 +65,19 @@ typedef enum mica_delta_direction {
 /// Brings a world that is in the state at one end of a delta into that at the other end. The bytes may come from
 /// anywhere: whatever they are, the world is afterwards in a state that the delta describes, or as it was.
 ///
-/// After an exact delta the world goes on as the world that the other snapshot was taken of. After a limited one rows
-/// stand where the same verbs would have put them: those that come stand last, by entity index. Otherwise a world sees
-/// no difference to `mica_snapshot_restore`, which `options` is passed to.
+/// After an exact delta the world goes on as the world that the other snapshot was taken of. After a limited one those
+/// who come into a table or pool stand in the places of those who go, by entity index, and then last; what is written
+/// counts as changed now; an entity that ends takes everything along that it has, and one that comes is given its
+/// handle back, whatever the slot has been since. Links are changed by exact deltas alone. Otherwise there is no
+/// difference to `mica_snapshot_restore`, which `options` is passed to.
 ///
 /// All or nothing. Refuses: `MICA_FORMAT` (no delta, or damaged, or it leads to no state that a world can be in),
 /// `MICA_INCOMPATIBLE` (another version of the format, or handle width), `MICA_UNKNOWN` (a component that the world's
 /// schema does not know), `MICA_MISMATCH` (a component has another size or other fields; or the world is not in the
 /// state that the delta begins with: the first component, or part of the state, that differs is named), `MICA_LOCKED`,
 /// `MICA_NO_COPY` (as `mica_snapshot_take`), `MICA_UNSUPPORTED` (rows with values of types with hooks would have to
-/// move), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(columns of all chunks + bytes of the columns that
-/// change + bytes of the delta).
+/// move, or a limited delta would change links), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(columns of all
+/// chunks + bytes of the columns that change + bytes of the delta).
 MICA_API mica_result mica_delta_apply(mica_world *world, const void *bytes, size_t byte_size,
                                       mica_delta_direction direction, const mica_restore_options *options);
 

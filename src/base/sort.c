@@ -36,3 +36,29 @@ bool mi_sort(uint32_t *numbers, uint32_t *spare, uint32_t count, mi_compare comp
     }
     return is_changed;
 }
+
+void mi_sort_by_high_half(uint64_t *items, uint64_t *spare, uint32_t count) {
+    enum { HIGH_SHIFT = 32, DIGIT_BITS = 11, DIGIT_COUNT = 1 << DIGIT_BITS };
+    uint64_t all = 0;
+    bool is_sorted = true;
+    for (uint32_t i = 0; i < count; i++) {
+        is_sorted = is_sorted && (i == 0 || items[i - 1] >> HIGH_SHIFT <= items[i] >> HIGH_SHIFT);
+        all |= items[i];
+    }
+    for (uint32_t shift = HIGH_SHIFT; !is_sorted && shift < 64 && all >> shift != 0; shift += DIGIT_BITS) {
+        uint32_t starts[DIGIT_COUNT] = {0};
+        uint32_t start = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            starts[items[i] >> shift & (DIGIT_COUNT - 1)]++;
+        }
+        for (uint32_t digit = 0; digit < DIGIT_COUNT; digit++) {
+            const uint32_t digit_count = starts[digit];
+            starts[digit] = start;
+            start += digit_count;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            spare[starts[items[i] >> shift & (DIGIT_COUNT - 1)]++] = items[i];
+        }
+        memcpy(items, spare, count * sizeof(uint64_t));
+    }
+}

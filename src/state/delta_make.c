@@ -90,36 +90,13 @@ static bool lack_memory(maker *m) {
 #define RESERVE(MAKER, ARRAY, NEED) \
     (MI_RESERVE((MAKER)->heap, MICA_MEMORY_STATE, (ARRAY), (NEED)) || lack_memory(MAKER))
 
-// Orders items by their high halves. False: out of memory.
+// Orders items by slot. False: out of memory.
 static bool sort_items(maker *m, item_list *items) {
-    enum { DIGIT_BITS = 11, DIGIT_COUNT = 1 << DIGIT_BITS, SLOT_SHIFT = 32 };
-    uint64_t all = 0;
-    bool is_sorted = true;
-    for (uint32_t i = 0; i < items->count; i++) {
-        is_sorted = is_sorted && (i == 0 || items->data[i - 1] >> SLOT_SHIFT <= items->data[i] >> SLOT_SHIFT);
-        all |= items->data[i];
-    }
-    if (is_sorted) {
-        return true;
-    }
-    if (!RESERVE(m, &m->spare, items->count)) {
-        return false;
-    }
-    for (uint32_t shift = SLOT_SHIFT; shift < 64 && all >> shift != 0; shift += DIGIT_BITS) {
-        uint32_t starts[DIGIT_COUNT] = {0};
-        for (uint32_t i = 0; i < items->count; i++) {
-            starts[items->data[i] >> shift & (DIGIT_COUNT - 1)]++;
+    if (items->count > 0) {
+        if (!RESERVE(m, &m->spare, items->count)) {
+            return false;
         }
-        uint32_t start = 0;
-        for (uint32_t digit = 0; digit < DIGIT_COUNT; digit++) {
-            const uint32_t count = starts[digit];
-            starts[digit] = start;
-            start += count;
-        }
-        for (uint32_t i = 0; i < items->count; i++) {
-            m->spare.data[starts[items->data[i] >> shift & (DIGIT_COUNT - 1)]++] = items->data[i];
-        }
-        memcpy(items->data, m->spare.data, items->count * sizeof(uint64_t));
+        mi_sort_by_high_half(items->data, m->spare.data, items->count);
     }
     return true;
 }

@@ -77,11 +77,33 @@ static void whether_anything_moved_is_said(void **state) {
     assert_false(mi_sort(numbers, spare, 4, compare_keys, &known));
 }
 
+static void items_are_sorted_by_their_high_halves_and_equals_keep_their_order(void **state) {
+    (void)state;
+    test_random random = {.state = 12};
+    for (uint32_t count = 0; count <= COUNT_MAX; count++) {
+        uint64_t items[COUNT_MAX + 1];
+        uint64_t spare[COUNT_MAX + 1];
+        const uint32_t limit = count % 3 == 0 ? 20 : count % 3 == 1 ? 5000 : UINT32_MAX;
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            items[i] = (uint64_t)test_random_below(&random, limit) << 32 | i;
+            sum += items[i];
+        }
+        mi_sort_by_high_half(items, spare, count);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_true(i == 0 || items[i - 1] < items[i]); // low halves ascend where high ones are equal
+            sum -= items[i];
+        }
+        assert_true(sum == 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_every_length_are_sorted_and_equals_keep_their_order),
         cmocka_unit_test(a_sorted_list_is_compared_once_and_not_touched),
         cmocka_unit_test(whether_anything_moved_is_said),
+        cmocka_unit_test(items_are_sorted_by_their_high_halves_and_equals_keep_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
