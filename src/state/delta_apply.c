@@ -681,9 +681,10 @@ static mica_result fail_apply(const mi_target *target) {
 static bool run(mi_target *target) {
     mi_slot_bits bits = {.words = NULL};
     const mi_slot_bits *limit = NULL;
+    const bool checks_base = target->checks_sums && !target->is_blank;
     bool is_fine = find_types(target) && open_limit(target, &bits, &limit) &&
-                   (target->is_blank || check_end(target, target->base, limit, false)) && make_target(target);
-    if (is_fine && !target->is_limited && !check_end(target, target->snapshot, limit, true)) {
+                   (!checks_base || check_end(target, target->base, limit, false)) && make_target(target);
+    if (is_fine && target->checks_sums && !target->is_limited && !check_end(target, target->snapshot, limit, true)) {
         is_fine = false;
         target->result = target->result == MICA_MISMATCH ? MICA_FORMAT : target->result;
     }
@@ -693,7 +694,8 @@ static bool run(mi_target *target) {
 }
 
 // The state at the other end, from that at this one, which the world is in; NULL: the error is set.
-static mica_snapshot *build(mica_world *world, const mi_delta *delta, const mica_snapshot *base, bool forwards) {
+static mica_snapshot *build(mica_world *world, const mi_delta *delta, const mica_snapshot *base, bool forwards,
+                            bool checks_sums) {
     mica_snapshot blank = mi_blank_state;
     blank.vault = base->vault;
     blank.leaves_transient = base->leaves_transient;
@@ -704,6 +706,7 @@ static mica_snapshot *build(mica_world *world, const mi_delta *delta, const mica
                         .vault = base->vault,
                         .delta = delta,
                         .forwards = forwards,
+                        .checks_sums = checks_sums,
                         .is_limited = mi_delta_is_limited(delta),
                         .base = is_blank ? &blank : base,
                         .is_blank = is_blank,
@@ -728,13 +731,13 @@ static mica_snapshot *build(mica_world *world, const mi_delta *delta, const mica
     return built;
 }
 
-static mica_result apply(mica_world *world, const mi_delta *delta, bool forwards,
-                         const mica_restore_options *options) {
+static mica_result apply(mica_world *world, const mi_delta *delta, bool forwards, const mica_restore_options *options,
+                         bool checks_sums) {
     mica_snapshot *before = mi_snapshot_take(world, (delta->flags & MI_DELTA_LEAVES_TRANSIENT) != 0, call_name);
     if (before == NULL) {
         return mica_last_result();
     }
-    mica_snapshot *built = build(world, delta, before, forwards);
+    mica_snapshot *built = build(world, delta, before, forwards, checks_sums);
     const mica_result result =
         built == NULL ? mica_last_result() : mi_snapshot_restore(built, world, options, call_name);
     mica_snapshot_release(built);
@@ -748,13 +751,13 @@ mica_snapshot *mi_delta_build(mica_world *world, const mica_snapshot *base, cons
     if (mi_delta_read(&delta, &world->heap, bytes, byte_size, &world->log, call_name) != MICA_OK) {
         return NULL;
     }
-    mica_snapshot *built = build(world, &delta, base, direction == MICA_DELTA_FORWARDS);
+    mica_snapshot *built = build(world, &delta, base, direction == MICA_DELTA_FORWARDS, true);
     mi_delta_free(&delta);
     return built;
 }
 
-mica_result mica_delta_apply(mica_world *world, const void *bytes, size_t byte_size, mica_delta_direction direction,
-                             const mica_restore_options *options) {
+mica_result mi_delta_apply(mica_world *world, const void *bytes, size_t byte_size, mica_delta_direction direction,
+                           const mica_restore_options *options, bool checks_sums) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, call_name, "needs a world");
     }
@@ -766,7 +769,12 @@ mica_result mica_delta_apply(mica_world *world, const void *bytes, size_t byte_s
     if (read != MICA_OK) {
         return read;
     }
-    const mica_result result = apply(world, &delta, direction == MICA_DELTA_FORWARDS, options);
+    const mica_result result = apply(world, &delta, direction == MICA_DELTA_FORWARDS, options, checks_sums);
     mi_delta_free(&delta);
     return result;
+}
+
+mica_result mica_delta_apply(mica_world *world, const void *bytes, size_t byte_size, mica_delta_direction direction,
+                             const mica_restore_options *options) {
+    return mi_delta_apply(world, bytes, byte_size, direction, options, true);
 }

@@ -9,6 +9,11 @@
 #include "state/delta.h"
 #include "state/delta_sums.h"
 
+// As mica_delta_apply. Without `checks_sums` nobody asks whether the world, or what becomes of it, is what the delta
+// says it is, so that fuzzing comes to what is behind that.
+mica_result mi_delta_apply(mica_world *world, const void *bytes, size_t byte_size, mica_delta_direction direction,
+                           const mica_restore_options *options, bool checks_sums);
+
 // Rows of a table or pool, at both ends.
 typedef struct mi_site {
     const mi_rows_image *base;        // NULL: there are none
@@ -50,6 +55,7 @@ typedef struct mi_target {
     mi_vault *vault;
     const mi_delta *delta;
     bool forwards;
+    bool checks_sums;
     bool is_limited;
     const mica_snapshot *base;
     bool is_blank;           // the base is no state of the world: nobody stands anywhere
