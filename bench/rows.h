@@ -33,6 +33,7 @@ typedef struct bench_family {
     DO(tree_position) \
     DO(world) \
     DO(memory) \
+    DO(snapshot) \
     DO(curve)
 // clang-format on
 
