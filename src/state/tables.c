@@ -201,7 +201,6 @@ bool mi_tables_capture(mi_capture *capture, mica_snapshot *snapshot) {
     }
     for (uint32_t i = 0; i < store->ordered.count; i++) {
         const mi_table *table = store->ordered.data[i];
-        mi_store_reset_spare(store, table);
         if (table->row_count == 0) {
             continue;
         }
@@ -615,7 +614,6 @@ void mi_tables_commit(mi_restore *restore) {
             table->tail_first = MI_TAIL_NONE;
             mi_store_close_rows(store, table);
         }
-        mi_store_reset_spare(store, table);
     }
     mi_transients_finish(world, &restore->tables->transients);
     free_prepared(restore);

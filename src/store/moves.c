@@ -118,6 +118,9 @@ static row_spot drop_last(mi_store *store, mi_table *table) {
 // Opens and publishes the next row of a table that has room.
 MI_INLINE row_spot publish_row(mi_store *store, mi_table *table, mica_entity entity) {
     const row_spot spot = spot_of(store, table, table->row_count);
+    if (MICA_UNLIKELY(spot.row == 0)) {
+        mi_store_reset_chunk(table, spot.base);
+    }
     *row_handle(spot) = entity;
     mi_slots_put(&store->slots, entity, table->tail_location | spot.row);
     mi_column_mark(spot.base, store->version);

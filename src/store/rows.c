@@ -87,7 +87,7 @@ static uint8_t *piece_take(mi_store *store, const mi_table *table, size_t byte_s
     return base;
 }
 
-static void init_heads(const mi_table *table, uint8_t *base) {
+void mi_store_reset_chunk(const mi_table *table, uint8_t *base) {
     *mi_column_head_of(base) = (mi_column_head){0};
     for (uint32_t i = 0; i < table->column_count; i++) {
         *mi_column_head_of(base + table->columns[i].offset) = (mi_column_head){0};
@@ -135,7 +135,7 @@ static bool add_chunk(mi_store *store, mi_table *table) {
         mi_region_give(store->region, base);
         return false;
     }
-    init_heads(table, base);
+    mi_store_reset_chunk(table, base);
     store->chunks[id].of.table = table;
     table->chunk_ids[table->chunk_count] = id;
     place_chunk(store, table, table->chunk_count++, base);
@@ -194,15 +194,6 @@ static uint32_t chunks_for(const mi_table *table, uint32_t row_count) {
     return (uint32_t)(((uint64_t)row_count + table->row_mask) >> table->shift);
 }
 
-// Whether nothing was ever written to a chunk, for all that its heads say.
-static bool is_untouched(const mi_table *table, uint8_t *base) {
-    uint64_t stamps = mi_column_head_of(base)->stamp;
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        stamps |= mi_column_head_of(base + table->columns[i].offset)->stamp;
-    }
-    return stamps == 0;
-}
-
 void mi_store_close_rows(mi_store *store, mi_table *table) {
     const uint32_t filled = chunks_for(table, table->row_count);
     const uint32_t kept = chunks_for(table, table->kept_rows);
@@ -211,19 +202,17 @@ void mi_store_close_rows(mi_store *store, mi_table *table) {
     }
 }
 
-void mi_store_reset_spare(mi_store *store, const mi_table *table) {
-    for (uint32_t k = chunks_for(table, table->row_count); k < table->chunk_count; k++) {
-        uint8_t *base = store->chunks[table->chunk_ids[k]].base;
-        if (is_untouched(table, base)) {
-            break;
-        }
-        init_heads(table, base);
+// Makes the chunks ready in which the next rows come first.
+static void begin_chunks(const mi_store *store, const mi_table *table, uint64_t need) {
+    for (uint32_t k = chunks_for(table, table->row_count); (uint64_t)k << table->shift < need; k++) {
+        mi_store_reset_chunk(table, store->chunks[table->chunk_ids[k]].base);
     }
 }
 
 bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
     const uint64_t need = (uint64_t)table->row_count + count;
     if (need <= table->room) {
+        begin_chunks(store, table, need);
         return true;
     }
     if (need > MICA_INDEX_MAX) {
@@ -243,6 +232,7 @@ bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count) {
             return false;
         }
     }
+    begin_chunks(store, table, need);
     return true;
 }
 

@@ -111,9 +111,10 @@ void mi_store_trim(mi_store *store);
 // the opening. Opens `count` further rows; they are the `count` rows from `table->row_count` on, maybe over several
 // chunks.
 bool mi_store_open_rows(mi_store *store, mi_table *table, uint32_t count);
-// The same for one row, without a call if there is room already.
+// The same for one row, without a call if there is room already behind another row of its chunk.
 static inline bool mi_store_open_row(mi_store *store, mi_table *table) {
-    return MICA_LIKELY(table->row_count < table->room) || mi_store_open_rows(store, table, 1);
+    return MICA_LIKELY(table->row_count < table->room && (table->row_count & table->row_mask) != 0) ||
+           mi_store_open_rows(store, table, 1);
 }
 // Makes room for `count` rows in all and keeps it when rows go, until the next call says less. Only an empty table of
 // which nothing is kept is dropped.
@@ -122,10 +123,10 @@ bool mi_store_keep_rows(mi_store *store, mi_table *table, uint32_t count);
 bool mi_store_keep_chunks(mi_store *store, size_t byte_size);
 // Gives back the chunks of rows that were opened and are not to be published, all but one and those that are kept.
 void mi_store_close_rows(mi_store *store, mi_table *table);
-// Makes the chunks behind the last row as if nothing had ever been written to them, so that what stamps say from here
-// on follows from the rows that there are, and not from those that were: for snapshots. Rows that go leave their
-// stamps, since their values may have yet to be moved.
-void mi_store_reset_spare(mi_store *store, const mi_table *table);
+// Makes a chunk as if nothing had ever been written to it: called when its first row comes, so that what stamps say
+// follows from the rows that there are, and not from those that were. (Rows that go leave their stamps, since their
+// values may have yet to be moved.)
+void mi_store_reset_chunk(const mi_table *table, uint8_t *base);
 // Moves one value between rows of two columns of its type; the target's column takes over the stamp of the source's if
 // that is later.
 void mi_store_move_value(const mi_store *store, const mi_type *type, void *to_column, uint32_t to_row,
