@@ -33,7 +33,8 @@ static const char extension_key;
 
 // The world's systems, made and ended with it
 
-bool mi_systems_place(const mi_systems *systems, const char *name, uint32_t *place) {
+// Where a system of this name stands in `named`, or would; true: it does.
+static bool find_place(const mi_systems *systems, const char *name, uint32_t *place) {
     uint32_t low = 0;
     uint32_t high = systems->named.count;
     while (low < high) {
@@ -51,7 +52,7 @@ bool mi_systems_place(const mi_systems *systems, const char *name, uint32_t *pla
 
 static mi_system *find_by_name(const mi_systems *systems, const char *name) {
     uint32_t place;
-    return mi_systems_place(systems, name, &place) ? systems->named.data[place] : NULL;
+    return find_place(systems, name, &place) ? systems->named.data[place] : NULL;
 }
 
 static void free_text(mi_heap *heap, const char *text) {
@@ -129,8 +130,9 @@ static const char *validate_systems(const mica_world *world, const void *state) 
         if (i > 0 && systems->all.data[i - 1]->id >= system->id) {
             return "systems: not in order of their numbers";
         }
-        if (!system->removed && find_by_name(systems, system->order.name) != system) {
-            return "systems: two of one name";
+        if (!system->removed &&
+            (find_by_name(systems, system->order.name) != system || systems->named.data[system->place] != system)) {
+            return "systems: two of one name, or not in order of names";
         }
         if (!systems->ticking && world->running == NULL && mica_commands_count(system->commands) > 0) {
             return "systems: commands wait outside ticks";
@@ -507,23 +509,28 @@ static mica_result fail_cycle(const mi_systems *systems, const char *name, const
                    MI_TEXT(name), MI_TEXT(pieces.first), MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
 }
 
+// Says to those from a place on in `named` where they stand.
+static void number_names(mi_systems *systems, uint32_t place) {
+    for (; place < systems->named.count; place++) {
+        systems->named.data[place]->place = place;
+    }
+}
+
 static void enter_name(mi_systems *systems, mi_system *system) {
     uint32_t place;
-    mi_systems_place(systems, system->order.name, &place);
+    find_place(systems, system->order.name, &place);
     mi_system **at = systems->named.data + place;
     memmove(at + 1, at, (systems->named.count - place) * sizeof(*at));
     *at = system;
     systems->named.count++;
+    number_names(systems, place);
 }
 
 static void leave_name(mi_systems *systems, const mi_system *system) {
-    uint32_t place;
-    const bool is_there = mi_systems_place(systems, system->order.name, &place);
-    MI_ASSERT(is_there);
-    (void)is_there;
-    mi_system **at = systems->named.data + place;
+    mi_system **at = systems->named.data + system->place;
     systems->named.count--;
-    memmove(at, at + 1, (systems->named.count - place) * sizeof(*at));
+    memmove(at, at + 1, (systems->named.count - system->place) * sizeof(*at));
+    number_names(systems, system->place);
 }
 
 // Takes a complete system in, as the last step of adding it.

@@ -8,6 +8,7 @@
 typedef struct mi_system {
     mi_plan_system order; // first: a plan's steps lead back to the system
     uint32_t id;
+    uint32_t place;                      // in `named`
     void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
     void *user;
     mica_random random; // its own generator
@@ -96,9 +97,6 @@ mica_result mi_systems_prepare(mi_systems *systems, const char *call);
 
 // Takes the systems that were removed during a tick out, and runs their stop functions. Not during a tick.
 void mi_systems_sweep(mi_systems *systems);
-
-// Where a system of this name stands in `named`, or would; true: it does.
-bool mi_systems_place(const mi_systems *systems, const char *name, uint32_t *place);
 
 // The generator of random numbers that a system of this name begins with.
 mica_random mi_system_first_random(const mica_world *world, const char *name);

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "store/value.h"
 
 static const char call[] = "mica_snapshot_restore";
@@ -60,17 +61,13 @@ static uint8_t *put_name(uint8_t *at, const char *text) {
     return mi_put_text(at, text, (uint32_t)strlen(text));
 }
 
-static void save_system(mi_writer *writer, const mi_system *system, uint64_t version) {
+static uint8_t *put_system(mi_writer *writer, uint8_t *at, const mi_system *system, uint64_t version) {
     const mi_type *type = system->state_type;
-    const uint32_t size = body_size(system);
-    uint8_t *at = mi_write_room(writer, text_size(system->order.name) + sizeof(uint32_t) + (size_t)size);
-    if (at == NULL) {
-        return;
-    }
+    const bool is_kept = type != NULL && has_hooks(type);
     at = put_name(at, system->order.name);
-    at = mi_put_u32(at, size);
+    at = mi_put_u32(at, body_size(system));
     *at++ = (uint8_t)((system->enabled_next ? FLAG_ENABLED : 0) | (type != NULL ? FLAG_VALUE : 0) |
-                      (type != NULL && has_hooks(type) ? FLAG_HOOKS : 0));
+                      (is_kept ? FLAG_HOOKS : 0));
     at = mi_put_u64(at, system->since == 0 ? 0 : version - system->since + 1);
     for (uint32_t i = 0; i < sizeof(system->random.words) / sizeof(*system->random.words); i++) {
         at = mi_put_u64(at, system->random.words[i]);
@@ -81,30 +78,41 @@ static void save_system(mi_writer *writer, const mi_system *system, uint64_t ver
         at = put_name(at, reader_type(reader));
         at = mi_put_u64(at, mi_event_reader_position(reader));
     }
-    if (type == NULL) {
-        return;
+    if (type != NULL) {
+        at = put_name(at, type->info.name);
     }
-    at = put_name(at, type->info.name);
-    if (has_hooks(type)) {
-        mi_write_value(writer, type, system->state);
-    } else {
+    if (is_kept) {
+        mi_write_value(writer, type, system->state); // beside the bytes, which stay where they are
+    } else if (type != NULL) {
         memcpy(at, system->state, type->info.size);
+        at += type->info.size;
     }
+    return at;
 }
 
-static void save_starts(const mi_systems *systems, mi_writer *writer) {
+static uint8_t *put_starts(uint8_t *at, const mi_systems *systems) {
+    uint8_t *place = at;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < systems->started.count; i++) {
-        count += systems->started.data[i]->started;
-    }
-    mi_write_u32(writer, count);
+    at += sizeof(count);
     for (uint32_t i = 0; i < systems->started.count; i++) {
         const mi_system *system = systems->started.data[i];
-        uint32_t place;
-        if (system->started && mi_systems_place(systems, system->order.name, &place)) {
-            mi_write_u32(writer, place);
+        if (system->started) {
+            at = mi_put_u32(at, system->place);
+            count++;
         }
     }
+    mi_put_u32(place, count);
+    return at;
+}
+
+static size_t record_size(const mi_systems *systems) {
+    size_t size = sizeof(systems->tick) + sizeof(systems->due_seconds) + 2 * sizeof(uint32_t);
+    for (uint32_t i = 0; i < systems->named.count; i++) {
+        const mi_system *system = systems->named.data[i];
+        size += text_size(system->order.name) + sizeof(uint32_t) + (size_t)body_size(system);
+        size += system->started ? PLACE_BYTE_SIZE : 0;
+    }
+    return size;
 }
 
 static void save_systems(const mica_world *world, mi_writer *writer) {
@@ -112,13 +120,19 @@ static void save_systems(const mica_world *world, mi_writer *writer) {
     if (systems == NULL || (systems->named.count == 0 && systems->tick == 0 && !(systems->due_seconds > 0))) {
         return;
     }
-    mi_write_u64(writer, systems->tick);
-    mi_write_double(writer, systems->due_seconds);
-    mi_write_u32(writer, systems->named.count);
-    for (uint32_t i = 0; i < systems->named.count; i++) {
-        save_system(writer, systems->named.data[i], world->store.version);
+    uint8_t *at = mi_write_room(writer, record_size(systems));
+    if (at == NULL) {
+        return;
     }
-    save_starts(systems, writer);
+    at = mi_put_u64(at, systems->tick);
+    at = mi_put_double(at, systems->due_seconds);
+    at = mi_put_u32(at, systems->named.count);
+    for (uint32_t i = 0; i < systems->named.count; i++) {
+        at = put_system(writer, at, systems->named.data[i], world->store.version);
+    }
+    at = put_starts(at, systems);
+    MI_ASSERT(at == writer->record->bytes.data + writer->record->bytes.count);
+    (void)at;
 }
 
 // Preparing
@@ -133,6 +147,7 @@ typedef struct reader_place {
 // What a system of the world is going to be. Values without hooks stay in the record.
 typedef struct prepared_system {
     mi_system *system;
+    bool is_known; // the record knows it
     bool is_enabled;
     bool is_started;
     uint64_t age;
@@ -193,9 +208,7 @@ static prepared_systems *open_prepared(mica_world *world, const mi_systems *syst
     for (uint32_t i = 0; i < systems->named.count; i++) {
         mi_system *system = systems->named.data[i];
         prepared->systems.data[prepared->systems.count++] =
-            (prepared_system){.system = system,
-                              .is_enabled = system->enabled_first,
-                              .random = mi_system_first_random(world, system->order.name)};
+            (prepared_system){.system = system, .is_enabled = system->enabled_first};
     }
     return prepared;
 }
@@ -217,13 +230,16 @@ static bool make_value(mica_world *world, mi_reader *reader, prepared_system *ow
     return true;
 }
 
-// The systems that have no record get constructed values.
-static bool construct_values(mica_world *world, prepared_systems *prepared) {
+// The systems that have no record get what they were added with.
+static bool begin_anew(mica_world *world, prepared_systems *prepared) {
     for (uint32_t i = 0; i < prepared->systems.count; i++) {
         prepared_system *own = &prepared->systems.data[i];
         const mi_type *type = own->system->state_type;
-        if (type != NULL && own->value == NULL && own->bytes == NULL && type->info.hooks.construct != NULL &&
-            !make_value(world, NULL, own)) {
+        if (own->is_known) {
+            continue;
+        }
+        own->random = mi_system_first_random(world, own->system->order.name);
+        if (type != NULL && type->info.hooks.construct != NULL && !make_value(world, NULL, own)) {
             return false;
         }
     }
@@ -307,6 +323,7 @@ static void read_system(mica_world *world, mi_reader *reader, prepared_system *o
         }
         return;
     }
+    own->is_known = true;
     own->is_enabled = (flags & FLAG_ENABLED) != 0;
     own->age = mi_read_u64(reader);
     for (uint32_t i = 0; i < sizeof(own->random.words) / sizeof(*own->random.words); i++) {
@@ -407,7 +424,7 @@ static mica_result prepare_systems(mica_world *world, mi_reader *reader, void **
         mi_reader_end(reader);
         result = reader->result;
     }
-    if (result == MICA_OK && !construct_values(world, prepared)) {
+    if (result == MICA_OK && !begin_anew(world, prepared)) {
         result = MICA_OUT_OF_MEMORY;
     }
     if (result != MICA_OK) {
@@ -425,7 +442,7 @@ static void cancel_systems(mica_world *world, void *prepared) {
 // Committing
 
 // The value changes where it is.
-static void put_value(mica_world *world, const prepared_system *own) {
+static void commit_value(mica_world *world, const prepared_system *own) {
     const mi_type *type = own->system->state_type;
     const mica_allocator *allocator = &world->store.values;
     if (type == NULL) {
@@ -442,7 +459,7 @@ static void put_value(mica_world *world, const prepared_system *own) {
 }
 
 // The system has the readers that it is to have, and no others.
-static void put_readers(const prepared_system *own) {
+static void commit_readers(const prepared_system *own) {
     mi_system *system = own->system;
     for (uint32_t i = 0; i < system->event_readers.count; i++) {
         mica_event_reader *reader = system->event_readers.data[i];
@@ -461,19 +478,19 @@ static void put_readers(const prepared_system *own) {
     system->event_readers.count = own->readers.count;
 }
 
-static void put_system(mica_world *world, const prepared_system *own) {
+static void commit_system(mica_world *world, const prepared_system *own) {
     mi_system *system = own->system;
     const uint64_t version = world->store.version;
     system->enabled_next = own->is_enabled;
     system->started = own->is_started;
     system->since = own->age == 0 || own->age - 1 > version ? 0 : version - (own->age - 1);
     system->random = own->random;
-    put_value(world, own);
-    put_readers(own);
+    commit_value(world, own);
+    commit_readers(own);
 }
 
 // Those that count as started, in their order, then those that have only to be stopped.
-static void put_starts(mi_systems *systems, prepared_systems *prepared) {
+static void commit_starts(mi_systems *systems, prepared_systems *prepared) {
     for (uint32_t i = 0; i < systems->started.count; i++) {
         if (!systems->started.data[i]->started) {
             prepared->started.data[prepared->started.count++] = systems->started.data[i];
@@ -495,9 +512,9 @@ static void commit_systems(mica_world *world, void *from) {
     systems->tick = prepared->tick;
     systems->due_seconds = prepared->due_seconds;
     for (uint32_t i = 0; i < prepared->systems.count; i++) {
-        put_system(world, &prepared->systems.data[i]);
+        commit_system(world, &prepared->systems.data[i]);
     }
-    put_starts(systems, prepared);
+    commit_starts(systems, prepared);
     free_prepared(world, prepared, true);
 }
 

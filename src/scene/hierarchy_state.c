@@ -14,11 +14,10 @@
 
 enum { HEAD_BYTE_SIZE = 8, LIST_BYTE_SIZE = 8, CHILD_BYTE_SIZE = 4 };
 
-// A list of the record. The children of all lists are numbered from one list to the next.
+// A list of the record.
 typedef struct link_list {
     uint32_t parent;
-    uint32_t first; // child
-    uint32_t walk;  // that has come through it
+    uint32_t walk; // that has come through it
 } link_list;
 
 // Memory that ends with the lists.
@@ -26,9 +25,9 @@ typedef struct prepared_links {
     size_t byte_size;
     const uint8_t *bytes; // of the lists, in the record
     uint32_t orphan_count;
-    uint32_t child_count;
-    uint32_t root_count; // the first ones among the children
-    uint32_t first_mark; // child number i carries this and i
+    uint32_t child_count; // in all lists, roots included
+    uint32_t root_count;  // in the first one
+    uint32_t first_mark;  // who is in list number i carries this and i
     uint32_t list_count;
     link_list lists[];
 } prepared_links;
@@ -103,7 +102,7 @@ static bool read_lists(mica_world *world, mi_reader *reader, mi_nodes *nodes, pr
         if (reader->result != MICA_OK) {
             return false;
         }
-        links->lists[i] = (link_list){.parent = parent, .first = links->child_count};
+        links->lists[i] = (link_list){.parent = parent};
         links->child_count += count;
         links->root_count = i == 0 ? count : links->root_count;
         previous = parent;
@@ -111,23 +110,21 @@ static bool read_lists(mica_world *world, mi_reader *reader, mi_nodes *nodes, pr
     return mi_reader_end(reader);
 }
 
-// The number of a child; child_count or above: it is none.
-static uint32_t number_of(const mi_nodes *nodes, const prepared_links *links, uint32_t index) {
+// The number of the list that somebody is in; list_count or above: none.
+static uint32_t list_of(const mi_nodes *nodes, const prepared_links *links, uint32_t index) {
     const mi_node *node = mi_nodes_find(nodes, index);
     return node == NULL ? UINT32_MAX : node->mark - links->first_mark; // wraps for older marks
 }
 
 // Calls `visit` for each child of the record until it says false.
-typedef bool (*child_visit)(mi_nodes *nodes, const prepared_links *links, uint32_t number, uint32_t child,
-                            uint32_t parent);
+typedef bool (*child_visit)(mi_nodes *nodes, const prepared_links *links, uint32_t list, uint32_t child);
 static bool visit_children(mi_nodes *nodes, const prepared_links *links, child_visit visit) {
     const uint8_t *at = links->bytes;
-    for (uint32_t i = 0; i < links->list_count; i++) {
-        const link_list *list = &links->lists[i];
-        const uint32_t end = i + 1 < links->list_count ? links->lists[i + 1].first : links->child_count;
+    for (uint32_t list = 0; list < links->list_count; list++) {
+        const uint32_t count = mi_get_u32(at + sizeof(uint32_t));
         at += LIST_BYTE_SIZE;
-        for (uint32_t number = list->first; number < end; number++, at += CHILD_BYTE_SIZE) {
-            if (!visit(nodes, links, number, mi_get_u32(at), list->parent)) {
+        for (uint32_t i = 0; i < count; i++, at += CHILD_BYTE_SIZE) {
+            if (!visit(nodes, links, list, mi_get_u32(at))) {
                 return false;
             }
         }
@@ -135,33 +132,17 @@ static bool visit_children(mi_nodes *nodes, const prepared_links *links, child_v
     return true;
 }
 
-static bool mark_child(mi_nodes *nodes, const prepared_links *links, uint32_t number, uint32_t child, uint32_t parent) {
-    mi_node *node = mi_nodes_at(nodes, child);
-    (void)parent;
-    if (number_of(nodes, links, child) < links->child_count) {
+static bool mark_child(mi_nodes *nodes, const prepared_links *links, uint32_t list, uint32_t child) {
+    if (list_of(nodes, links, child) < links->list_count) {
         return false;
     }
-    node->mark = links->first_mark + number;
+    mi_nodes_at(nodes, child)->mark = links->first_mark + list;
     return true;
 }
 
-static bool append_child(mi_nodes *nodes, const prepared_links *links, uint32_t number, uint32_t child,
-                         uint32_t parent) {
-    (void)links;
-    (void)number;
-    mi_nodes_append(nodes, child, parent);
+static bool append_child(mi_nodes *nodes, const prepared_links *links, uint32_t list, uint32_t child) {
+    mi_nodes_append(nodes, child, links->lists[list].parent);
     return true;
-}
-
-// The list that child `number` is in.
-static uint32_t list_of(const prepared_links *links, uint32_t number) {
-    uint32_t low = 0;
-    uint32_t high = links->list_count;
-    while (high - low > 1) { // lists[low].first <= number < lists[high].first
-        const uint32_t middle = low + (high - low) / 2;
-        *(links->lists[middle].first <= number ? &low : &high) = middle;
-    }
-    return low;
 }
 
 // Climbs from a list to the roots, or to where an earlier walk has been; false: it comes back to itself, or to somebody
@@ -173,18 +154,17 @@ static bool climbs_out(const mi_nodes *nodes, prepared_links *links, uint32_t li
             return links->lists[list].walk != walk;
         }
         links->lists[list].walk = walk;
-        const uint32_t number = number_of(nodes, links, links->lists[list].parent);
-        if (number >= links->child_count) {
+        list = list_of(nodes, links, links->lists[list].parent);
+        if (list >= links->list_count) {
             return false;
         }
-        list = list_of(links, number);
     }
     return true;
 }
 
 // Whether the lists are a forest; says on the reader what they are otherwise.
 static bool check_forest(mi_reader *reader, mi_nodes *nodes, prepared_links *links) {
-    links->first_mark = mi_nodes_marks(nodes, links->child_count);
+    links->first_mark = mi_nodes_marks(nodes, links->list_count);
     if (!visit_children(nodes, links, mark_child)) {
         mi_read_fail(reader, MICA_FORMAT, "an entity is the child of two, or twice");
         return false;
@@ -195,7 +175,7 @@ static bool check_forest(mi_reader *reader, mi_nodes *nodes, prepared_links *lin
             mi_read_fail(reader, MICA_FORMAT, "children are not reached from any root");
             return false;
         }
-        root_count += number_of(nodes, links, links->lists[i].parent) < links->root_count;
+        root_count += list_of(nodes, links, links->lists[i].parent) == 0;
     }
     if (root_count != links->root_count) {
         mi_read_fail(reader, MICA_FORMAT, "a root without children is among those that have some");
@@ -286,15 +266,14 @@ static bool is_alive(const mi_slots_image *slots, mica_entity entity) {
 static const char *check_row(row_check *check, mica_entity entity, mica_entity parent) {
     const bool is_orphan = mica_entity_is_null(parent);
     const prepared_links *links = check->links;
-    const uint32_t number = links == NULL ? UINT32_MAX : number_of(check->nodes, links, mica_entity_index(entity));
-    const bool is_child = links != NULL && number >= links->root_count && number < links->child_count;
+    const uint32_t list = links == NULL ? UINT32_MAX : list_of(check->nodes, links, mica_entity_index(entity));
+    const bool is_child = links != NULL && list > 0 && list < links->list_count;
     check->orphan_count += is_orphan;
     check->linked_count += !is_orphan;
     if (!is_orphan && !is_alive(check->slots, parent)) {
         return "a parent is not alive";
     }
-    if (is_child == is_orphan ||
-        (is_child && links->lists[list_of(links, number)].parent != mica_entity_index(parent))) {
+    if (is_child == is_orphan || (is_child && links->lists[list].parent != mica_entity_index(parent))) {
         return "ChildOf and the lists of children disagree";
     }
     return NULL;

@@ -47,30 +47,29 @@ void mi_write_bytes(mi_writer *writer, const void *bytes, size_t byte_size) {
     }
 }
 
-static void write_number(mi_writer *writer, uint64_t number, uint32_t byte_size) {
-    uint8_t bytes[sizeof(uint64_t)];
-    for (uint32_t i = 0; i < byte_size; i++) {
-        bytes[i] = (uint8_t)(number >> 8 * i);
-    }
-    mi_write_bytes(writer, bytes, byte_size);
-}
-
 void mi_write_u8(mi_writer *writer, uint8_t number) {
-    write_number(writer, number, sizeof(number));
+    mi_write_bytes(writer, &number, sizeof(number));
 }
 
 void mi_write_u32(mi_writer *writer, uint32_t number) {
-    write_number(writer, number, sizeof(number));
+    uint8_t *place = mi_write_room(writer, sizeof(number));
+    if (place != NULL) {
+        mi_put_u32(place, number);
+    }
 }
 
 void mi_write_u64(mi_writer *writer, uint64_t number) {
-    write_number(writer, number, sizeof(number));
+    uint8_t *place = mi_write_room(writer, sizeof(number));
+    if (place != NULL) {
+        mi_put_u64(place, number);
+    }
 }
 
 void mi_write_double(mi_writer *writer, double number) {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof(bits));
-    mi_write_u64(writer, bits);
+    uint8_t *place = mi_write_room(writer, sizeof(number));
+    if (place != NULL) {
+        mi_put_double(place, number);
+    }
 }
 
 void mi_write_entity(mi_writer *writer, mica_entity entity) {
@@ -163,25 +162,19 @@ const uint8_t *mi_read_bytes(mi_reader *reader, size_t byte_size) {
     return bytes;
 }
 
-static uint64_t read_number(mi_reader *reader, uint32_t byte_size) {
-    const uint8_t *bytes = mi_read_bytes(reader, byte_size);
-    uint64_t number = 0;
-    for (uint32_t i = 0; bytes != NULL && i < byte_size; i++) {
-        number |= (uint64_t)bytes[i] << 8 * i;
-    }
-    return number;
-}
-
 uint8_t mi_read_u8(mi_reader *reader) {
-    return (uint8_t)read_number(reader, sizeof(uint8_t));
+    const uint8_t *bytes = mi_read_bytes(reader, sizeof(uint8_t));
+    return bytes == NULL ? 0 : *bytes;
 }
 
 uint32_t mi_read_u32(mi_reader *reader) {
-    return (uint32_t)read_number(reader, sizeof(uint32_t));
+    const uint8_t *bytes = mi_read_bytes(reader, sizeof(uint32_t));
+    return bytes == NULL ? 0 : mi_get_u32(bytes);
 }
 
 uint64_t mi_read_u64(mi_reader *reader) {
-    return read_number(reader, sizeof(uint64_t));
+    const uint8_t *bytes = mi_read_bytes(reader, sizeof(uint64_t));
+    return bytes == NULL ? 0 : mi_get_u64(bytes);
 }
 
 double mi_read_double(mi_reader *reader) {

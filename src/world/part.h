@@ -59,17 +59,27 @@ void mi_write_value(mi_writer *writer, const mi_type *type, const void *value);
 
 // Numbers and texts in room that was asked for, and numbers in bytes that were read. Those that put return what is
 // behind.
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define MI_LITTLE_U32(NUMBER) (NUMBER)
+#define MI_LITTLE_U64(NUMBER) (NUMBER)
+#else
+#define MI_LITTLE_U32(NUMBER) __builtin_bswap32(NUMBER)
+#define MI_LITTLE_U64(NUMBER) __builtin_bswap64(NUMBER)
+#endif
 static inline uint8_t *mi_put_u32(uint8_t *to, uint32_t number) {
-    for (uint32_t i = 0; i < sizeof(number); i++) {
-        to[i] = (uint8_t)(number >> 8 * i);
-    }
-    return to + sizeof(number);
+    const uint32_t little = MI_LITTLE_U32(number);
+    memcpy(to, &little, sizeof(little));
+    return to + sizeof(little);
 }
 static inline uint8_t *mi_put_u64(uint8_t *to, uint64_t number) {
-    for (uint32_t i = 0; i < sizeof(number); i++) {
-        to[i] = (uint8_t)(number >> 8 * i);
-    }
-    return to + sizeof(number);
+    const uint64_t little = MI_LITTLE_U64(number);
+    memcpy(to, &little, sizeof(little));
+    return to + sizeof(little);
+}
+static inline uint8_t *mi_put_double(uint8_t *to, double number) { // its bits
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    return mi_put_u64(to, bits);
 }
 static inline uint8_t *mi_put_text(uint8_t *to, const char *text, uint32_t length) {
     to = mi_put_u32(to, length);
@@ -77,11 +87,14 @@ static inline uint8_t *mi_put_text(uint8_t *to, const char *text, uint32_t lengt
     return to + length;
 }
 static inline uint32_t mi_get_u32(const uint8_t *from) {
-    uint32_t number = 0;
-    for (uint32_t i = 0; i < sizeof(number); i++) {
-        number |= (uint32_t)from[i] << 8 * i;
-    }
-    return number;
+    uint32_t little;
+    memcpy(&little, from, sizeof(little));
+    return MI_LITTLE_U32(little);
+}
+static inline uint64_t mi_get_u64(const uint8_t *from) {
+    uint64_t little;
+    memcpy(&little, from, sizeof(little));
+    return MI_LITTLE_U64(little);
 }
 
 // Reads a record. After the first failure all numbers are 0 and all texts empty.
