@@ -34,6 +34,7 @@ typedef struct bench_family {
     DO(world) \
     DO(memory) \
     DO(snapshot) \
+    DO(checksum) \
     DO(curve)
 // clang-format on
 

@@ -73,12 +73,16 @@ static bool read_value(const command_syntax *syntax, const option *found, const 
 }
 
 static bool read_operand(const command_syntax *syntax, const char *text, arguments *values) {
-    if (values->scene_path != NULL) {
-        say("%s: expected one %s, found '%s' and '%s'", syntax->name, syntax->operand_name, values->scene_path, text);
+    const char **place =
+        values->scene_path != NULL && syntax->second_name != NULL ? &values->second_path : &values->scene_path;
+    if (*place != NULL) {
+        say("%s: expected %s %s, found '%s' and '%s'", syntax->name,
+            syntax->second_name == NULL ? "one" : "no more than",
+            syntax->second_name == NULL ? syntax->operand_name : "two files", *place, text);
         return false;
     }
     if (text[0] != '\0') {
-        values->scene_path = text;
+        *place = text;
     }
     return true;
 }
@@ -119,15 +123,19 @@ bool arguments_read(const command_syntax *syntax, int argc, char **argv, argumen
             return false;
         }
     }
-    if (values->scene_path == NULL && !values->help) {
-        say("%s: expected a %s; '%s --help' says more", syntax->name, syntax->operand_name, syntax->name);
+    const char *missing = values->scene_path == NULL    ? syntax->operand_name
+                          : values->second_path == NULL ? syntax->second_name
+                                                        : NULL;
+    if (missing != NULL && !values->help) {
+        say("%s: expected a %s; '%s --help' says more", syntax->name, missing, syntax->name);
         return false;
     }
     return true;
 }
 
 void arguments_print_help(const command_syntax *syntax, FILE *file) {
-    (void)fprintf(file, "usage: %s %s [OPTION]...\n%s\nOptions:\n", syntax->name, syntax->operand_name,
+    (void)fprintf(file, "usage: %s %s%s%s [OPTION]...\n%s\nOptions:\n", syntax->name, syntax->operand_name,
+                  syntax->second_name == NULL ? "" : " ", syntax->second_name == NULL ? "" : syntax->second_name,
                   syntax->purpose);
     for (const option *each = syntax->options; each->name != NULL; each++) {
         char left[32];

@@ -9,6 +9,7 @@
 // What was asked for. Each command looks at what its table names.
 typedef struct arguments {
     const char *scene_path;
+    const char *second_path; // of commands with two operands
     const char **plugin_paths;
     int32_t plugin_count;
     int64_t tick_count;
@@ -16,6 +17,7 @@ typedef struct arguments {
     const char *out_path;
     bool stats;
     bool diagnose;
+    bool checksum;
     bool world;
     bool memory;
     bool help;
@@ -40,6 +42,7 @@ typedef struct option {
 typedef struct command_syntax {
     const char *name;         // as the user writes it
     const char *operand_name; // of the one argument that is no option
+    const char *second_name;  // of a further one; NULL: there is none
     const char *purpose;      // lines of text
     const option *options;    // the last one has no name
 } command_syntax;

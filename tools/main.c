@@ -34,8 +34,11 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"run", command_run, "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--out FILE.json] [--diagnose] [--stats]"},
+    {"run", command_run,
+     "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--out FILE.json] [--diagnose] [--stats] "
+     "[--checksum]"},
     {"dump", command_dump, "dump FILE [--world | --memory] [--plugin LIB]..."},
+    {"diff", command_diff, "diff FILE FILE [--plugin LIB]..."},
 #if MICA_WITH_BENCH
     {"bench", command_bench, "bench [--list] [--quick] [--main] [--sizes N,...] [--json FILE] [ROW...]"},
 #endif
@@ -70,6 +73,7 @@ static int print_help(int argc, char **argv) {
     (void)fputs("\n"
                 "run    loads a scene (glTF 2.0, or JSON of Mica) into a world and runs systems over it\n"
                 "dump   prints the entities of a scene as JSON\n"
+                "diff   says what is the first difference between two scenes\n"
 #if MICA_WITH_BENCH
                 "bench  measures Mica beside hand-written C that does the same work\n"
 #endif

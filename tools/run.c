@@ -5,9 +5,11 @@
 #include "session.h"
 #include "statistics.h"
 
+#include <mica/checksum.h>
 #include <mica/diagnose.h>
 #include <mica/system.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static const option options[] = {
@@ -18,6 +20,7 @@ static const option options[] = {
      offsetof(arguments, out_path)},
     {"--diagnose", NULL, "print what looks wrong: systems that never ran, queries that match nobody, ...", OPTION_FLAG,
      offsetof(arguments, diagnose)},
+    {"--checksum", NULL, "print the checksum of the world after the run", OPTION_FLAG, offsetof(arguments, checksum)},
     {"--stats", NULL, "print what the world holds and how long each system took", OPTION_FLAG,
      offsetof(arguments, stats)},
     OPTION_OF_HELP,
@@ -57,6 +60,16 @@ static bool write_scene(mica_world *world, const char *path) {
     return true;
 }
 
+static bool print_checksum(mica_world *world) {
+    uint64_t checksum = 0;
+    if (mica_world_checksum(world, NULL, &checksum) != MICA_OK) {
+        say("%s", mica_last_error());
+        return false;
+    }
+    (void)printf("checksum: %016" PRIx64 "\n", checksum);
+    return true;
+}
+
 static void print_diagnosis(const mica_diagnosis *diagnosis, void *user) {
     (void)user;
     (void)printf("%s: %s\n", mica_diagnosis_name(diagnosis->kind), diagnosis->text);
@@ -68,6 +81,9 @@ static bool run(const arguments *values) {
     bool is_fine = is_open && run_ticks(opened.world, values);
     if (is_fine && values->out_path != NULL) {
         is_fine = write_scene(opened.world, values->out_path);
+    }
+    if (is_fine && values->checksum) {
+        is_fine = print_checksum(opened.world);
     }
     if (is_fine && values->stats && !statistics_print(opened.world, stdout)) {
         say("out of memory");

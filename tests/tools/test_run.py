@@ -64,6 +64,17 @@ class Run(ProgramTest):
         self.assertEqual(both[0], both[1])
         self.assertEqual([entity["parent"] for entity in both[0]], [-1, 0, 1])
 
+    def checksum(self, *arguments):
+        """The checksum after a run of the scene with the counter."""
+        output = self.done("run", self.write("s.json", SCENE), "--plugin", plugin("counter"), "--checksum", *arguments)
+        self.assertRegex(output, r"^checksum: [0-9a-f]{16}\n$")
+        return output
+
+    def test_the_checksum_tells_states_apart(self):
+        self.assertEqual(self.checksum("--ticks", "7"), self.checksum("--ticks", "7"))
+        sums = [self.checksum("--ticks", str(count)) for count in range(4)]
+        self.assertEqual(len(set(sums)), 4)
+
     def test_components_of_a_plugin_that_is_not_there_are_named(self):
         result = self.mica("run", self.write("s.json", SCENE), "--ticks", "1")
         self.assertEqual(result.returncode, 0)
