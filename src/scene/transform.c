@@ -347,15 +347,19 @@ mica_result mica_transform_resolve(mica_world *world) {
         return mica_last_result();
     }
     mi_world_settle_all(world);
+    // Whoever hears of what is written is to hear of it in an order that does not hang on when a table came to be.
+    if (!mi_store_order(&world->store)) {
+        return mi_fail_memory(&world->log, "mica_transform_resolve", world->store.tables.count * sizeof(mi_table *));
+    }
     const mica_result result = pass.hierarchy == NULL ? MICA_OK : prepare_pass(&pass);
     if (result != MICA_OK) {
         return result;
     }
     mica_world_transform *unkept = pass.hierarchy == NULL ? NULL : pass.hierarchy->unkept.data;
-    for (uint32_t id = 0; id < world->store.tables.count; id++) {
-        const mi_table *table = world->store.tables.data[id];
+    for (uint32_t i = 0; i < world->store.ordered.count; i++) {
+        const mi_table *table = world->store.ordered.data[i];
         // Without links, nobody asks for a matrix that is not kept.
-        if (table != NULL && mi_table_has(table, pass.transform) &&
+        if (mi_table_has(table, pass.transform) &&
             (pass.hierarchy != NULL || mi_table_has(table, pass.world_transform))) {
             unkept = resolve_table(&pass, table, unkept);
         }

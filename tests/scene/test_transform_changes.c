@@ -78,7 +78,7 @@ static void resolved_matrices_are_heard_of(void **state) {
         assert_int_equal(mica_transform_resolve(world), MICA_OK);
         assert_int_equal(mica_subscription_collect(subscription, changes, 8), 3);
         for (int32_t i = 0; i < 3; i++) {
-            assert_true(mica_entity_equal(changes[i].entity, entities[i]));
+            assert_true(mica_entity_equal(changes[i].entity, entities[(i + 2) % 3])); // ChildOf comes before Transform
             assert_int_equal(changes[i].flags, MICA_CHANGE_VALUE);
         }
         assert_int_equal(mica_subscription_collect(subscription, changes, 8), 0);
@@ -122,9 +122,42 @@ static void children_of_who_ends_are_heard_of(void **state) {
     mica_world_destroy(world);
 }
 
+static void the_order_in_which_matrices_are_heard_of_is_not_that_of_tables(void **state) {
+    (void)state;
+    mica_entity heard[2][2];
+    mica_schema *schema = mica_schema_create(NULL);
+    for (int32_t turn = 0; turn < 2; turn++) {
+        mica_world *world = mica_world_create(&(mica_world_def){.schema = schema});
+        if (turn == 1) { // a table that is going to be used comes to be before the other one
+            mica_destroy(world, mica_spawn(world, mica_tag(mica_transform), mica_tag(mica_world_transform),
+                                           mica_tag(mica_name)));
+        }
+        mica_entity made[2] = {mica_create(world), mica_create(world)};
+        mica_add(world, made[0], mica_transform);
+        mica_add(world, made[0], mica_world_transform);
+        mica_add(world, made[1], mica_name);
+        mica_add(world, made[1], mica_transform);
+        mica_add(world, made[1], mica_world_transform);
+        mica_subscription *subscription =
+            mica_subscribe(world, &(mica_subscription_def){.components = {mica_type_of(mica_world_transform)}});
+        mica_change changes[4];
+        assert_int_equal(mica_transform_resolve(world), MICA_OK);
+        assert_int_equal(mica_subscription_collect(subscription, changes, 4), 2);
+        for (int32_t i = 0; i < 2; i++) {
+            heard[turn][i] = mica_entity_make(mica_entity_index(changes[i].entity), 0);
+        }
+        mica_subscription_destroy(subscription);
+        mica_world_destroy(world);
+    }
+    mica_schema_release(schema);
+    assert_true(mica_entity_equal(heard[0][0], heard[1][0]));
+    assert_true(mica_entity_equal(heard[0][1], heard[1][1]));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resolved_matrices_are_heard_of),
+        cmocka_unit_test(the_order_in_which_matrices_are_heard_of_is_not_that_of_tables),
         cmocka_unit_test_setup(poses_that_stay_where_they_are_in_the_world_are_heard_of, make_poses_exact),
         cmocka_unit_test_setup(children_of_who_ends_are_heard_of, make_poses_exact),
     };
