@@ -6,11 +6,11 @@
 ///
 /// **State.** Values that the world holds are part of its state (snapshot.h): a restore gives them their content and
 /// version of that moment, at their addresses, makes those that were there then and removes those that were not;
-/// observers hear nothing. An address for writing is good for that until the next snapshot: what is written through an
-/// older one may be missing in later snapshots (a type whose writers keep addresses has the trait `always_dirty`).
-/// Values that own something or have 4,096 bytes or more are copied into a snapshot when one of them may have changed,
-/// all others when one of those may have. A value held by pointer is the caller's: it is no state, and stays as it is
-/// and where it is, also if the state has a value of that type.
+/// observers hear nothing of that, whoever is told of the restore. An address for writing is good for that until the
+/// next snapshot: what is written through an older one may be missing in later snapshots (a type whose writers keep
+/// addresses has the trait `always_dirty`). Values that own something or have 4,096 bytes or more are copied into a
+/// snapshot when one of them may have changed, all others when one of those may have. A value held by pointer is the
+/// caller's: it is no state, and stays as it is and where it is, also if the state has a value of that type.
 #pragma once
 
 #include <mica/world.h>

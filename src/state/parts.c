@@ -131,7 +131,9 @@ static bool prepare_part(mi_restore *restore, const mi_part *part, const mi_part
     mica_world *world = restore->world;
     mi_prepared_parts *prepared = restore->parts;
     const bool is_made = restore->snapshot->is_made;
-    if (image != NULL && !is_made && find_same(mi_state_find(world), part) == image) {
+    // Observers that are told of the restore may write to what is as it was until then.
+    const bool may_change = restore->telling != NULL && restore->tells_all;
+    if (image != NULL && !is_made && !may_change && find_same(mi_state_find(world), part) == image) {
         return true;
     }
     if (!MI_RESERVE(&world->heap, MICA_MEMORY_STATE, &prepared->parts, prepared->parts.count + 1)) {

@@ -80,7 +80,8 @@ static void commit_counters(mica_world *world, void *prepared) {
     world->command_skipped_count = read->skipped_count;
     world->signals.dropped_count = read->dropped_count;
     for (uint32_t i = 0; i < BUFFER_COUNT; i++) {
-        if (buffers[i] != NULL) {
+        // What observers have recorded who were told of this restore is yet to be applied.
+        if (buffers[i] != NULL && (i == 0 || mica_commands_count(buffers[i]) == 0)) {
             mi_commands_rewind(buffers[i], read->placeholders[i]);
         }
     }

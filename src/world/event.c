@@ -256,6 +256,15 @@ void mi_event_queue_end_content(mica_world *world, mi_event_queue *queue) {
     queue->tick_limit = 0;
 }
 
+void mi_event_queue_restart(mica_world *world, mi_event_queue *queue) {
+    end_events(world, queue, queue->next);
+    queue->first = 0;
+    queue->next = 0;
+    queue->origin = 0;
+    queue->count_limit = 0;
+    memset(queue->marks, 0, queue->tick_limit * sizeof(uint64_t));
+}
+
 static void free_queue(mica_world *world, mi_event_queue *queue) {
     mi_heap *heap = &world->heap;
     mi_event_queue_end_content(world, queue);

@@ -94,6 +94,8 @@ bool mi_event_have_place(mi_heap *heap, mi_event_queue *queue);
 bool mi_event_set_tick_limit(mi_heap *heap, mi_event_queue *queue, uint32_t tick_limit);
 // Ends all events of a queue, and frees their memory and the marks.
 void mi_event_queue_end_content(mica_world *world, mi_event_queue *queue);
+// Lets a queue be as if nothing had been sent yet.
+void mi_event_queue_restart(mica_world *world, mi_event_queue *queue);
 
 // The value of an event in memory: first <= number < next, of a type with data.
 void *mi_event_at(const mi_event_queue *queue, uint64_t number);

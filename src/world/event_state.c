@@ -336,6 +336,13 @@ static void keep_cursor(const mi_event_queue *queue, mi_event_cursor *cursor) {
     cursor->held = cursor->next;
 }
 
+static void keep_cursors(mi_event_queue *queue) {
+    for (uint32_t i = 0; i < queue->readers.count; i++) {
+        keep_cursor(queue, &queue->readers.data[i]->cursor);
+    }
+    keep_cursor(queue, &queue->delivered);
+}
+
 static void commit_queue(mica_world *world, const restored_queue *restored) {
     mi_event_queue *queue = restored->queue;
     const mi_event_queue *content = &restored->content;
@@ -348,13 +355,24 @@ static void commit_queue(mica_world *world, const restored_queue *restored) {
     queue->marks = content->marks;
     queue->tick_limit = content->tick_limit;
     queue->count_limit = content->count_limit;
-    for (uint32_t i = 0; i < queue->readers.count; i++) {
-        keep_cursor(queue, &queue->readers.data[i]->cursor);
-    }
-    keep_cursor(queue, &queue->delivered);
+    keep_cursors(queue);
     if (restored->has_handlers) {
         queue->delivered.next = queue->next - restored->undelivered;
         queue->delivered.held = queue->delivered.next;
+    }
+}
+
+// Observers that are told of the restore may have sent events of types that were new until then.
+static void restart_others(mica_world *world, mi_events *events) {
+    for (uint32_t i = 0; i < events->queues.count; i++) {
+        mi_event_queue *queue = events->queues.data[i];
+        if (queue != NULL && !queue->is_listed && queue->next > 0) {
+            mi_event_queue_restart(world, queue);
+            keep_cursors(queue);
+        }
+        if (queue != NULL) {
+            queue->is_listed = false;
+        }
     }
 }
 
@@ -362,8 +380,10 @@ static void commit_events(mica_world *world, void *prepared) {
     restored_events *restored = prepared;
     for (uint32_t i = 0; i < restored->queues.count; i++) {
         commit_queue(world, &restored->queues.data[i]);
+        restored->queues.data[i].queue->is_listed = true;
     }
     if (world->events != NULL) {
+        restart_others(world, world->events);
         world->events->change_count++;
     }
     end_restored(world, restored);

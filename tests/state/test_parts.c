@@ -247,6 +247,41 @@ static void an_inbox_without_room_refuses_the_whole_state(void **state) {
     mica_schema_release(schema);
 }
 
+MICA_STRUCT(Fresh, { int32_t number; });
+
+// Does to the world whatever may be done to it meanwhile.
+static void meddle(const mica_signal *signal) {
+    mica_send(signal->world, Hit, {-1000});
+    mica_send(signal->world, Fresh, {1});
+    mica_set_resource(signal->world, Score, {-1000});
+    mica_random_next(mica_world_random(signal->world));
+    mica_spawn(signal->commands, mica_value_of(Order, {1}));
+}
+
+static void what_observers_do_who_are_told_of_what_goes_is_not_in_the_restored_state(void **state) {
+    (void)state;
+    game g;
+    begin(&g, NULL);
+    play(&g, 3);
+    mica_snapshot *snapshot = take(&g);
+    const int32_t points = mica_resource(g.world, Score)->points;
+    g.alarm_count = 0;
+    const uint64_t first = play(&g, TICK_COUNT);
+    restore(&g, snapshot);
+    mica_spawn(g.world, mica_value_of(Position, {1}));
+    assert_int_not_equal(mica_on_removed(g.world, Position, meddle, NULL).id, 0);
+    mica_event_reader *fresh = mica_reader_of(g.world, Fresh, NULL);
+    assert_int_equal(mica_snapshot_restore(snapshot, g.world, &(mica_restore_options){.tell = true}), MICA_OK);
+    assert_int_equal(mica_resource(g.world, Score)->points, points);
+    assert_null(mica_next_event(fresh, Fresh));
+    assert_int_equal(mica_world_entity_count(g.world), 1); // what was recorded is done to the restored world
+    assert_int_equal(mica_world_validate(g.world), MICA_OK);
+    g.alarm_count = 0;
+    assert_true(play(&g, TICK_COUNT) == first);
+    mica_snapshot_release(snapshot);
+    end(&g);
+}
+
 // Commands that walks have recorded and memory was too short for are applied before a snapshot is taken.
 static void commands_that_wait_for_memory_are_applied_first(void **state) {
     (void)state;
@@ -279,6 +314,7 @@ int main(void) {
         cmocka_unit_test(what_has_not_changed_is_shared),
         cmocka_unit_test(a_resource_has_changed_for_who_looks_if_it_differs),
         cmocka_unit_test(an_inbox_without_room_refuses_the_whole_state),
+        cmocka_unit_test(what_observers_do_who_are_told_of_what_goes_is_not_in_the_restored_state),
         cmocka_unit_test(commands_that_wait_for_memory_are_applied_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
