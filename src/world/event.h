@@ -41,7 +41,7 @@ typedef struct mi_event_queue {
     uint32_t gone_count;                 // of `bindings`: unbound
     uint32_t busy;                       // how often somebody goes over `bindings`
     bool is_delivering;
-    bool is_listed; // scratch of restoring: the record has it
+    bool is_listed;            // scratch of restoring: the record has it
     mi_event_cursor delivered; // of the handlers; means nothing while none is bound
     MI_ARRAY(mica_event_reader *) readers;
 
