@@ -11,7 +11,6 @@
 // What a walk goes through: rows of a chunk, or elements of a page.
 typedef struct judged_piece {
     const mi_table *table; // NULL: a page
-    uint32_t chunk_index;
     uint8_t *base;
     const mi_pool *pool; // NULL: a chunk
     uint32_t position;
@@ -36,11 +35,14 @@ static bool find_stamp(const judged_piece *piece, const mi_query_change *change,
 // Whether a restore has exchanged what the stamp of the piece speaks for later than who asks from outside has looked.
 MI_APART static bool is_exchanged(const mi_filter *filter, const judged_piece *piece, const mi_query_change *change) {
     const mica_world *world = filter->query->world;
+    if (piece->pool != NULL) {
+        return mi_rewind_of_position(world, piece->pool, piece->position) > filter->noted_since;
+    }
+    // Chunks are found by their first row, so that walks need not say which one it is.
+    const mica_entity *first = (const mica_entity *)(const void *)piece->base;
+    const uint32_t location = mi_slots_location(&world->store.slots, mica_entity_index(*first));
     const mica_component component = change->type->info.size > 0 ? change->type->info.id : 0;
-    const uint64_t noted = piece->table != NULL
-                               ? mi_rewind_of_column(world, piece->table, piece->chunk_index, component)
-                               : mi_rewind_of_position(world, piece->pool, piece->position);
-    return noted > filter->noted_since;
+    return mi_rewind_of_row(world, location, component) > filter->noted_since;
 }
 
 static mi_verdict judge_condition(const mi_filter *filter, const judged_piece *piece, const mi_query_change *change) {
@@ -93,8 +95,8 @@ static mi_verdict judge(const mi_filter *filter, const judged_piece *piece) {
     return least;
 }
 
-mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint32_t chunk_index, uint8_t *base) {
-    return judge(filter, &(judged_piece){.table = table, .chunk_index = chunk_index, .base = base});
+mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint8_t *base) {
+    return judge(filter, &(judged_piece){.table = table, .base = base});
 }
 
 mi_verdict mi_since_page(const mi_filter *filter, const mi_pool *pool, uint32_t position) {

@@ -13,8 +13,8 @@ typedef enum mi_verdict {
     MI_VERDICT_ALL   // everybody
 } mi_verdict;
 
-// Rows of a table's chunk, the column of whose handles is `base`.
-mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint32_t chunk_index, uint8_t *base);
+// Rows of a chunk, the column of whose handles is `base`.
+mi_verdict mi_since_chunk(const mi_filter *filter, const mi_table *table, uint8_t *base);
 // Elements of a pool's page, that of a position.
 mi_verdict mi_since_page(const mi_filter *filter, const mi_pool *pool, uint32_t position);
 

@@ -27,9 +27,20 @@ static const char extension_key;
 
 // Listening
 
-// Whether what is told of is a restore.
-static inline bool is_telling(const mica_world *world) {
-    return MICA_UNLIKELY(world->rewind != NULL) && world->rewind->telling != 0;
+// Of a world that can be restored: what is told of may be a restore, which is history alone.
+MI_APART static void stamp_rows_apart(mica_world *world, mi_tracker *tracker, const mica_entity *entities,
+                                      uint32_t count) {
+    const bool is_retold = world->rewind->telling != 0;
+    const uint64_t version = mi_outside_now(world);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = mica_entity_index(entities[i]);
+        if (!is_retold) {
+            mi_stamps_put(&tracker->state.rows, &world->heap, index, world->store.version);
+        }
+        if (tracker->history != NULL) {
+            mi_stamps_put(&tracker->history->rows, &world->heap, index, version);
+        }
+    }
 }
 
 static void stamp_rows(mica_world *world, mica_component component, const mica_entity *entities, uint32_t count,
@@ -37,41 +48,53 @@ static void stamp_rows(mica_world *world, mica_component component, const mica_e
     mi_tracker *tracker = user;
     MI_ASSERT(tracker->component == component);
     (void)component;
-    const bool is_retold = is_telling(world);
     tracker->change_count++;
-    for (uint32_t i = 0; i < count && !is_retold; i++) {
-        mi_stamps_put(&tracker->state.rows, &world->heap, mica_entity_index(entities[i]), world->store.version);
+    if (MICA_UNLIKELY(world->rewind != NULL)) {
+        stamp_rows_apart(world, tracker, entities, count);
+        return;
     }
-    if (MICA_UNLIKELY(tracker->history != NULL)) {
-        const uint64_t version = mi_outside_now(world);
-        for (uint32_t i = 0; i < count; i++) {
-            mi_stamps_put(&tracker->history->rows, &world->heap, mica_entity_index(entities[i]), version);
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        mi_stamps_put(&tracker->state.rows, &world->heap, mica_entity_index(entities[i]), world->store.version);
     }
 }
 
 static void row_set(const mica_signal *signal) {
-    stamp_rows(signal->world, signal->component, &signal->entity, 1, signal->user);
+    mi_tracker *tracker = signal->user;
+    mica_world *world = signal->world;
+    tracker->change_count++;
+    if (MICA_UNLIKELY(world->rewind != NULL)) {
+        stamp_rows_apart(world, tracker, &signal->entity, 1);
+        return;
+    }
+    mi_stamps_put(&tracker->state.rows, &world->heap, mica_entity_index(signal->entity), world->store.version);
+}
+
+MI_APART static void added_apart(mica_world *world, mi_tracker *tracker, mica_entity entity) {
+    const uint32_t index = mica_entity_index(entity);
+    if (world->rewind->telling == 0) {
+        mi_stamps_put(&tracker->state.added, &world->heap, index, world->store.version);
+    }
+    if (tracker->history != NULL) {
+        mi_stamps_put(&tracker->history->added, &world->heap, index, mi_outside_now(world));
+    }
 }
 
 static void added(const mica_signal *signal) {
     mi_tracker *tracker = signal->user;
     mica_world *world = signal->world;
-    const uint32_t index = mica_entity_index(signal->entity);
     tracker->change_count++;
-    if (!is_telling(world)) {
-        mi_stamps_put(&tracker->state.added, &world->heap, index, world->store.version);
+    if (MICA_UNLIKELY(world->rewind != NULL)) {
+        added_apart(world, tracker, signal->entity);
+        return;
     }
-    if (MICA_UNLIKELY(tracker->history != NULL)) {
-        mi_stamps_put(&tracker->history->added, &world->heap, index, mi_outside_now(world));
-    }
+    mi_stamps_put(&tracker->state.added, &world->heap, mica_entity_index(signal->entity), world->store.version);
 }
 
 static void removed(const mica_signal *signal) {
     mi_tracker *tracker = signal->user;
     mica_world *world = signal->world;
     tracker->change_count++;
-    if (!is_telling(world)) {
+    if (MICA_LIKELY(world->rewind == NULL) || world->rewind->telling == 0) {
         mi_removals_add(&tracker->state.removals, &world->heap, signal->entity, world->store.version);
     }
     if (MICA_UNLIKELY(tracker->history != NULL)) {

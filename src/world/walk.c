@@ -394,7 +394,7 @@ static bool next_chunk(mi_walk *walk) {
             continue;
         }
         const bool asks = (walk->tests & MI_TEST_CHANGES) != 0;
-        const mi_verdict verdict = asks ? mi_since_chunk(&walk->filter, table, chunk_index, base) : MI_VERDICT_ALL;
+        const mi_verdict verdict = asks ? mi_since_chunk(&walk->filter, table, base) : MI_VERDICT_ALL;
         if (verdict == MI_VERDICT_NONE) {
             continue;
         }
