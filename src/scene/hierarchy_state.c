@@ -93,7 +93,10 @@ static bool read_lists(mica_world *world, mi_reader *reader, mi_nodes *nodes, pr
         const uint32_t parent = mi_read_u32(reader);
         const uint32_t count = mi_read_count(reader, CHILD_BYTE_SIZE);
         const uint8_t *children = mi_read_bytes(reader, (size_t)count * CHILD_BYTE_SIZE);
-        if (children != NULL && (count == 0 || (i == 0 ? parent != 0 : parent <= previous))) {
+        if (children == NULL) {
+            return false;
+        }
+        if (count == 0 || (i == 0 ? parent != 0 : parent <= previous)) {
             mi_read_fail(reader, MICA_FORMAT, "lists of children are empty or not in order");
         }
         for (uint32_t k = 0; k < count && reader->result == MICA_OK; k++) {
