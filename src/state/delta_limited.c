@@ -531,9 +531,9 @@ static bool plan_rows(plan *p) {
         const uint64_t b = k < p->coming.count ? p->coming.data[k] >> 32 : UINT64_MAX;
         const uint32_t site = (uint32_t)(a < b ? a : b);
         const exchange e = {.site = site,
-                            .rows = p->leaving.data + i,
+                            .rows = i < p->leaving.count ? &p->leaving.data[i] : NULL,
                             .row_count = count_site(&p->leaving, i, site),
-                            .slots = p->coming.data + k,
+                            .slots = k < p->coming.count ? &p->coming.data[k] : NULL,
                             .slot_count = count_site(&p->coming, k, site)};
         if (!plan_site(p, &e)) {
             return false;

@@ -842,8 +842,8 @@ static void make_hunks(maker *m, const mi_record *base, const mi_record *target)
         const mi_hunk hunk = {.kept = front,
                               .base_size = a_size - front - back,
                               .target_size = b_size - front - back,
-                              .base = a + (a == NULL ? 0 : front),
-                              .target = b + (b == NULL ? 0 : front)};
+                              .base = a == NULL ? NULL : a + front,
+                              .target = b == NULL ? NULL : b + front};
         mi_hunks_add(&m->hunks, &hunk);
         return;
     }

@@ -201,6 +201,9 @@ static const mi_moved *find_moved(const mi_target *target, uint32_t slot, uint32
 // The touched position of a site; NULL: it is not.
 static const mi_touched *find_touched(const mi_target *target, mi_standing standing) {
     const mi_site *site = &target->sites.data[standing.site];
+    if (site->touched_count == 0) {
+        return NULL;
+    }
     const mi_touched *touched = target->touched.data + site->first_touched;
     uint32_t low = 0;
     uint32_t high = site->touched_count;

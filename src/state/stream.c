@@ -94,7 +94,7 @@ const uint8_t *mi_source_take(mi_source *source, uint64_t byte_size) {
         return NULL;
     }
     const uint8_t *bytes = source->at;
-    source->at += byte_size;
+    source->at = byte_size == 0 ? bytes : bytes + byte_size; // there may be no memory at all
     return bytes;
 }
 
