@@ -35,6 +35,7 @@ typedef struct bench_family {
     DO(memory) \
     DO(snapshot) \
     DO(checksum) \
+    DO(delta) \
     DO(curve)
 // clang-format on
 
