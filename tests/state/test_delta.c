@@ -140,6 +140,78 @@ static void a_delta_from_nothing_brings_any_world_into_a_state(void **state) {
     mica_world_destroy(w.world);
 }
 
+// What there is beside entities and components
+
+static uint64_t checksum_of(mica_world *world) {
+    uint64_t checksum = 0;
+    assert_int_equal(mica_world_checksum(world, &(mica_checksum_options){.exact = true}, &checksum), MICA_OK);
+    return checksum;
+}
+
+static void change_everything(state_world *w, test_random *random) {
+    mica_world *world = w->world;
+    state_go_on(w, test_random_next(random), 60);
+    for (uint32_t i = 0; i < 40; i++) {
+        const mica_entity child = state_pick(w, random);
+        const mica_entity parent = state_pick(w, random);
+        switch (test_random_below(random, 8)) {
+        case 0:
+            (void)mica_entity_destroy_subtree(world, child);
+            break;
+        case 1:
+            (void)mica_set_parent(world, child, MICA_NULL);
+            break;
+        case 2:
+            assert_int_equal(mica_set_resource(world, Position, {(float)i, 1, 2}), MICA_OK);
+            break;
+        case 3:
+            assert_int_equal(mica_send(world, Pooled, {(int32_t)i}), MICA_OK);
+            break;
+        case 4:
+            assert_int_equal(mica_world_step(world, 0.25f), MICA_OK);
+            break;
+        default:
+            (void)mica_set_parent(world, child, parent); // refused where it would be a cycle
+        }
+    }
+}
+
+static void links_resources_events_and_the_clock_come_along(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        state_world w;
+        delta_world_open(&w, NULL);
+        test_random random = {.state = seed};
+        mica_snapshot *snapshots[3];
+        uint64_t checksums[3];
+        delta_bytes deltas[2];
+        for (uint32_t i = 0; i < 3; i++) {
+            change_everything(&w, &random);
+            snapshots[i] = mica_snapshot_take(w.world, NULL);
+            checksums[i] = checksum_of(w.world);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            deltas[i] = delta_between(snapshots[i], snapshots[i + 1]);
+        }
+        delta_bytes joined = delta_bytes_of(
+            mica_delta_compose(deltas[0].data, deltas[0].byte_size, deltas[1].data, deltas[1].byte_size, NULL));
+        assert_applies(w.world, &deltas[1], MICA_DELTA_BACKWARDS);
+        assert_true(checksum_of(w.world) == checksums[1]);
+        assert_applies(w.world, &deltas[0], MICA_DELTA_BACKWARDS);
+        assert_true(checksum_of(w.world) == checksums[0]);
+        assert_applies(w.world, &joined, MICA_DELTA_FORWARDS);
+        assert_true(checksum_of(w.world) == checksums[2]);
+        assert_int_equal(mica_world_validate(w.world), MICA_OK);
+        mica_delta_release(joined.delta);
+        mica_delta_release(deltas[0].delta);
+        mica_delta_release(deltas[1].delta);
+        for (uint32_t i = 0; i < 3; i++) {
+            mica_snapshot_release(snapshots[i]);
+        }
+        mica_world_destroy(w.world);
+    }
+}
+
 // Refusals
 
 static void assert_refused(mica_world *world, const delta_bytes *delta, mica_delta_direction direction,
@@ -330,6 +402,7 @@ int main(void) {
         cmocka_unit_test(a_delta_leads_there_and_back),
         cmocka_unit_test(two_deltas_make_one),
         cmocka_unit_test(a_delta_from_nothing_brings_any_world_into_a_state),
+        cmocka_unit_test(links_resources_events_and_the_clock_come_along),
         cmocka_unit_test(a_world_in_another_state_is_refused_and_what_differs_is_named),
         cmocka_unit_test(every_cut_and_every_flipped_bit_is_refused),
         cmocka_unit_test(values_with_hooks_are_refused_if_they_differ),
