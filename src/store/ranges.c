@@ -97,6 +97,29 @@ const mi_ranges *mi_type_ranges(const mica_schema *schema, const mi_type *type) 
     return reflection != NULL ? &reflection->ranges : &mi_ranges_unknown;
 }
 
+// Copies a text up to its end into zeros, eight bytes at a time where words begin with the first byte.
+static void copy_text(uint8_t *to, const uint8_t *from, uint32_t size) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (; size >= sizeof(uint64_t); size -= (uint32_t)sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, from, sizeof(word));
+        // The highest bit of every byte that is zero, and maybe of some behind the first of those.
+        const uint64_t ends = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
+        if (ends != 0) {
+            word &= (ends & (0 - ends)) / 0x80 - 1;
+            memcpy(to, &word, sizeof(word));
+            return;
+        }
+        memcpy(to, &word, sizeof(word));
+        to += sizeof(word);
+        from += sizeof(word);
+    }
+#endif
+    for (uint32_t i = 0; i < size && from[i] != 0; i++) {
+        to[i] = from[i];
+    }
+}
+
 void mi_ranges_copy(const mi_ranges *ranges, uint32_t size, void *to, const void *from, uint32_t count) {
     if (ranges->is_whole) {
         memcpy(to, from, (size_t)size * count);
@@ -112,8 +135,7 @@ void mi_ranges_copy(const mi_ranges *ranges, uint32_t size, void *to, const void
             continue;
         }
         for (uint32_t k = 0; k < count; k++) {
-            const uint8_t *text = source + (size_t)k * size;
-            memcpy(target + (size_t)k * size, text, strnlen((const char *)text, range.byte_size));
+            copy_text(target + (size_t)k * size, source + (size_t)k * size, range.byte_size);
         }
     }
 }

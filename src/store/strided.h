@@ -29,6 +29,12 @@ static inline void mi_copy_strided(uint8_t *to, size_t to_stride, const uint8_t 
     case 8:
         mi_copy_pieces(to, to_stride, from, from_stride, 8, count);
         break;
+    case 12:
+        mi_copy_pieces(to, to_stride, from, from_stride, 12, count);
+        break;
+    case 16:
+        mi_copy_pieces(to, to_stride, from, from_stride, 16, count);
+        break;
     default:
         mi_copy_pieces(to, to_stride, from, from_stride, size, count);
     }

@@ -169,6 +169,31 @@ static void a_value_differs_by_every_byte_that_counts_and_by_no_other(void **sta
     }
 }
 
+MICA_STRUCT(Texts, {
+    char longer[29];
+    char shorter[5];
+});
+
+static void texts_of_every_length_are_cut_at_their_ends(void **state) {
+    const fixture *f = *state;
+    mica_schema_register(f->schema, mica_type_of(Texts));
+    for (uint32_t length = 0; length <= sizeof(Texts); length++) {
+        Texts value;
+        Texts canonical;
+        memset(&value, 0x80, sizeof(value)); // no end, and high bits all along
+        memset(&canonical, 0xA5, sizeof(canonical));
+        if (length < sizeof(Texts)) {
+            ((uint8_t *)&value)[length] = 0;
+        }
+        mi_ranges_copy(ranges_of(f, "Texts"), sizeof(Texts), &canonical, &value, 1);
+        for (uint32_t i = 0; i < sizeof(Texts); i++) {
+            const bool is_longer = length < sizeof(value.longer);
+            const bool is_behind = i >= length && (is_longer ? i < sizeof(value.longer) : true);
+            assert_int_equal(((const uint8_t *)&canonical)[i], is_behind ? 0 : 0x80);
+        }
+    }
+}
+
 static void many_values_are_copied_as_one_by_one(void **state) {
     const fixture *f = *state;
     enum { COUNT = 37 };
@@ -227,6 +252,7 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(lanes_count_like_whole_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_value_differs_by_every_byte_that_counts_and_by_no_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(texts_of_every_length_are_cut_at_their_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_values_are_copied_as_one_by_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_difference_is_the_one_nearest_to_the_beginning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_memory_for_ranges_leaves_the_type_unknown_for_now, set_up, tear_down),
