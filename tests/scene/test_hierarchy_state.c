@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+MICA_STRUCT_WITH(Ballast, (.storage = MICA_TABLE), { int32_t grams; });
+
 typedef struct fixture {
     test_allocator allocator;
     mica_world *world;
@@ -120,7 +122,7 @@ static void children_that_were_left_without_memory_count(void **state) {
     part_record after;
     begin(&f);
     link_to(&f, 1, 0);
-    mica_set(f.world, f.entities[1], Health, {3}); // no table without ChildOf is there yet
+    mica_set(f.world, f.entities[1], Ballast, {3}); // no table without ChildOf is there yet
     part_begin_saved(&kept, f.world, &mi_hierarchy_part);
     test_allocator_fail_from(&f.allocator, 1);
     mica_entity_destroy(f.world, f.entities[0]);
