@@ -123,8 +123,11 @@ static chunk_pair pair_chunk(const mi_store *store, const mi_table *table, const
 }
 
 static bool is_same_row(const chunk_pair *pair, uint32_t row) {
-    return row < pair->rows && row < pair->image_rows &&
-           mica_entity_equal(pair->entities[row], pair->image_entities[row]);
+    if (row >= pair->rows || row >= pair->image_rows) {
+        return false;
+    }
+    MI_ASSERT(pair->entities != NULL && pair->image_entities != NULL);
+    return mica_entity_equal(pair->entities[row], pair->image_entities[row]);
 }
 
 static void find_rows(mi_difference *difference, const chunk_pair *pair) {
@@ -138,6 +141,7 @@ static void find_rows(mi_difference *difference, const chunk_pair *pair) {
             continue;
         }
         if (row < pair->rows) {
+            MI_ASSERT(pair->entities != NULL);
             add_place(difference,
                       &(mi_restore_place){
                           .entity = pair->entities[row],
@@ -145,6 +149,7 @@ static void find_rows(mi_difference *difference, const chunk_pair *pair) {
                           .row = mi_store_location(pair->table, (pair->chunk_index << pair->table->shift) + row)});
         }
         if (row < pair->image_rows) {
+            MI_ASSERT(pair->image_entities != NULL);
             add_place(difference,
                       &(mi_restore_place){
                           .entity = pair->image_entities[row], .table = pair->table, .image = pair->image, .row = row});
@@ -426,6 +431,7 @@ static bool compare_all_places(mi_difference *difference) {
     if (!sort_numbers(difference, &difference->place_order, count, compare_places, difference->places.data)) {
         return false;
     }
+    MI_ASSERT(count == 0 || difference->places.data != NULL);
     for (uint32_t i = 0; i < count;) {
         const mi_restore_place *place = place_at(difference, i++);
         const mi_restore_place *next = i < count ? place_at(difference, i) : NULL;

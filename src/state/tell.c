@@ -27,6 +27,7 @@ static const mi_table *find_future(mi_telling *telling, mica_entity entity, cons
     if (!MI_RESERVE(&world->heap, MICA_MEMORY_STATE, &telling->elements, count)) {
         return NULL;
     }
+    MI_ASSERT(count == 0 || telling->elements.data != NULL);
     for (uint32_t i = first; i < first + count; i++) {
         const mi_restore_place *place = &difference->places.data[difference->place_order.data[i]];
         const bool is_after = place->image != NULL;

@@ -140,6 +140,7 @@ bool mi_since_holds(const mi_filter *filter, mica_entity entity, const mi_query_
     }
     const mi_tracked *tracked = change->tracker == NULL ? NULL : mi_tracker_for(change->tracker, filter->is_outside);
     if (change->asks == MI_ASKS_ADDED) {
+        MI_ASSERT(tracked != NULL);
         return mi_since_tracked(filter, mi_stamps_of(&tracked->added, index));
     }
     if (change->type->info.always_dirty) {
