@@ -45,6 +45,7 @@ static uint64_t deciding_version(const mi_filter *filter, mica_entity entity, co
     const uint32_t index = mica_entity_index(entity);
     const mi_tracked *tracked = change->tracker == NULL ? NULL : mi_tracker_for(change->tracker, filter->is_outside);
     if (change->asks == MI_ASKS_ADDED) {
+        MI_ASSERT(tracked != NULL);
         *of = "it was added";
         return said_version(filter, mi_stamps_of(&tracked->added, index));
     }
