@@ -921,14 +921,42 @@ static void make_parts(maker *m) {
 
 // The whole
 
+// Whether everybody stands where he stood, as far as images alone tell.
+static bool stands_as_before(mi_rows_image *const *base, mi_rows_image *const *target, uint32_t count) {
+    bool is_same = true;
+    for (uint32_t i = 0; i < count && is_same; i++) {
+        const mi_rows_image *a = base[i];
+        const mi_rows_image *b = target[i];
+        is_same = a == b || (is_same_set(a, b) && a->row_count == b->row_count && a->dead_count == b->dead_count &&
+                             a->dead_head == b->dead_head);
+        for (uint32_t k = 0; a != b && is_same && k < a->chunk_count; k++) {
+            is_same = a->chunks[k]->handles.image == b->chunks[k]->handles.image;
+        }
+    }
+    return is_same;
+}
+
+static mi_ends sums_of_order(const mica_snapshot *base, const mica_snapshot *target) {
+    const bool is_same = base->table_count == target->table_count && base->pool_count == target->pool_count &&
+                         stands_as_before(base->tables, target->tables, base->table_count) &&
+                         stands_as_before(base->pools, target->pools, base->pool_count);
+    const uint64_t sum = mi_sum_order(target);
+    return (mi_ends){.base = is_same ? sum : mi_sum_order(base), .target = sum};
+}
+
+static mi_ends sums_of_entities(const mi_slots_image *base, const mi_slots_image *target) {
+    const uint64_t sum = mi_sum_entities(target);
+    return (mi_ends){.base = base == target ? sum : mi_sum_entities(base), .target = sum};
+}
+
 static void make_rest(maker *m) {
     const mica_snapshot *base = m->base;
     const mica_snapshot *target = m->target;
     make_rows(m);
     make_marks(m);
     make_parts(m);
-    mi_delta_put_sums(m->bytes, (mi_ends){mi_sum_entities(base->slots), mi_sum_entities(target->slots)});
-    mi_delta_put_sums(m->bytes, (mi_ends){mi_sum_order(base), mi_sum_order(target)});
+    mi_delta_put_sums(m->bytes, sums_of_entities(base->slots, target->slots));
+    mi_delta_put_sums(m->bytes, sums_of_order(base, target));
     mi_delta_put_sums(m->bytes, (mi_ends){mi_sum_versions(base), mi_sum_versions(target)});
     mi_delta_put_sums(m->bytes, (mi_ends){mi_sum_marks(base), mi_sum_marks(target)});
 }
