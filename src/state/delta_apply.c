@@ -490,8 +490,8 @@ static bool make_marks(mi_target *target) {
     const mi_delta *delta = target->delta;
     mica_snapshot *snapshot = target->snapshot;
     const size_t most = (size_t)target->base->mark_count + delta->marks.count;
-    snapshot->marks = most == 0 ? NULL : mi_vault_take(target->vault, most * sizeof(mi_marks_image *));
-    if (most > 0 && snapshot->marks == NULL) {
+    snapshot->marks = mi_vault_take(target->vault, (most + 1) * sizeof(mi_marks_image *));
+    if (snapshot->marks == NULL) {
         return mi_target_lack(target);
     }
     if (!make_marks_of(target, MI_MARKS_DISABLED, 0, MI_DELTA_MARK_DISABLED) ||
@@ -533,7 +533,7 @@ static const mi_part *find_known_part(const mica_world *world, const char *name)
 }
 
 static bool append(mi_target *target, mi_record *record, const uint8_t *bytes, uint64_t byte_size) {
-    if (byte_size == 0) {
+    if (byte_size == 0 || bytes == NULL) {
         return true;
     }
     if (record->bytes.count + byte_size > MI_BYTES_MAX ||
@@ -556,7 +556,7 @@ static bool apply_hunks(mi_target *target, const mi_delta_part *part, const mi_r
         const uint32_t from_size = target->forwards ? hunk.base_size : hunk.target_size;
         const uint32_t to_size = target->forwards ? hunk.target_size : hunk.base_size;
         if (hunk.kept > byte_size - at || from_size > byte_size - at - hunk.kept ||
-            (from_size > 0 &&
+            (from_size > 0 && bytes != NULL &&
              memcmp(bytes + at + hunk.kept, target->forwards ? hunk.base : hunk.target, from_size) != 0)) {
             return mi_target_fail(target, MICA_FORMAT, "a part of the state is not as it was said to be", part->name);
         }
@@ -606,8 +606,8 @@ static bool make_parts(mi_target *target) {
     mica_snapshot *snapshot = target->snapshot;
     const mica_snapshot *base = target->base;
     const size_t most = (size_t)base->part_count + delta->parts.count;
-    snapshot->parts = most == 0 ? NULL : mi_vault_take(target->vault, most * sizeof(mi_part_image *));
-    if (most > 0 && snapshot->parts == NULL) {
+    snapshot->parts = mi_vault_take(target->vault, (most + 1) * sizeof(mi_part_image *));
+    if (snapshot->parts == NULL) {
         return mi_target_lack(target);
     }
     for (uint32_t i = 0; target->is_limited && i < base->part_count; i++) {

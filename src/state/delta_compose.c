@@ -230,7 +230,8 @@ static mi_ends join_ends(const mi_ends *first, const mi_ends *second) {
 }
 
 // Who has the component in the end and not at the beginning, and the other way around.
-static bool put_joined_presence(composer *c, const mi_delta_component *a, const mi_delta_component *b) {
+static bool put_joined_presence(composer *c, const mi_delta_component *a, const mi_delta_component *b,
+                                const char *name) {
     enum { FIRST_ADDS = 1, FIRST_REMOVES = 2, SECOND_ADDS = 4, SECOND_REMOVES = 8 };
     const mi_set *const sets[] = {a == NULL ? &no_set : &a->added, a == NULL ? &no_set : &a->removed,
                                   b == NULL ? &no_set : &b->added, b == NULL ? &no_set : &b->removed};
@@ -250,11 +251,14 @@ static bool put_joined_presence(composer *c, const mi_delta_component *a, const 
     }
     mi_set_finish(&c->set, c->bytes);
     mi_set_finish(&c->other_set, c->bytes);
-    return is_fine || mismatch(c, a == NULL ? b->name : a->name);
+    return is_fine || mismatch(c, name);
 }
 
 static bool compose_component(composer *c, const mi_delta_component *a, const mi_delta_component *b) {
     const mi_delta_component *either = a == NULL ? b : a;
+    if (either == NULL) {
+        return true; // not both are missing
+    }
     const mi_values no_values = {.size = either->size};
     if (a != NULL && b != NULL &&
         (a->size != b->size || (a->fields_hash != b->fields_hash && a->fields_hash != 0 && b->fields_hash != 0))) {
@@ -269,7 +273,7 @@ static bool compose_component(composer *c, const mi_delta_component *a, const mi
                                          b != NULL && either->fields_hash == 0 ? b->fields_hash : either->fields_hash,
                                      .sums = join_ends(a == NULL ? NULL : &a->sums, b == NULL ? NULL : &b->sums)};
     mi_delta_put_component(c->bytes, &head);
-    return put_joined_presence(c, a, b) &&
+    return put_joined_presence(c, a, b, head.name) &&
            put_joined_values(c, a == NULL ? &no_values : &a->values, b == NULL ? &no_values : &b->values, head.size);
 }
 
@@ -356,6 +360,9 @@ static bool join_counts(const mi_ends *a, const mi_ends *b, mi_ends *joined) {
 static bool compose_rows_of(composer *c, const mi_delta_rows *a, const mi_delta_rows *b, mi_bytes *to,
                             uint32_t *count) {
     const mi_delta_rows *either = a == NULL ? b : a;
+    if (either == NULL) {
+        return true; // not both are missing
+    }
     mi_delta_rows head = {.key_count = either->key_count, .is_pool = either->is_pool};
     const bool meet =
         join_counts(a == NULL ? NULL : &a->row_count, b == NULL ? NULL : &b->row_count, &head.row_count) &&
@@ -558,6 +565,9 @@ static bool join_hunks(composer *c, const mi_delta_part *first, const mi_delta_p
 
 static bool compose_part(composer *c, const mi_delta_part *a, const mi_delta_part *b, mi_bytes *to, uint32_t *count) {
     const mi_delta_part *either = a == NULL ? b : a;
+    if (either == NULL) {
+        return true; // not both are missing
+    }
     if (!sums_meet(a == NULL ? NULL : &a->sums, b == NULL ? NULL : &b->sums) ||
         (a != NULL && a->in_target) != (b != NULL && b->in_base) || !join_hunks(c, a, b)) {
         return mismatch(c, either->name);

@@ -430,7 +430,8 @@ static bool exchange_rows(plan *p, const exchange *e, uint32_t *count) {
 // A stable pool that loses everybody starts anew.
 static bool empty_rows(plan *p, const exchange *e, uint32_t *count) {
     mi_site *site = &p->target->sites.data[e->site];
-    for (uint32_t row = 0; row < site->base->row_count; row++) {
+    const uint32_t before = site->base == NULL ? 0 : site->base->row_count;
+    for (uint32_t row = 0; row < before; row++) {
         if (!put_entry(p, row, 0)) {
             return false;
         }
@@ -523,6 +524,7 @@ static bool sort_leaving(plan *p) {
 }
 
 static bool plan_rows(plan *p) {
+    static const uint64_t nothing = 0;
     if (!sort_leaving(p) || !sort_items(p, &p->coming)) {
         return false;
     }
@@ -531,9 +533,9 @@ static bool plan_rows(plan *p) {
         const uint64_t b = k < p->coming.count ? p->coming.data[k] >> 32 : UINT64_MAX;
         const uint32_t site = (uint32_t)(a < b ? a : b);
         const exchange e = {.site = site,
-                            .rows = i < p->leaving.count ? &p->leaving.data[i] : NULL,
+                            .rows = i < p->leaving.count ? &p->leaving.data[i] : &nothing,
                             .row_count = count_site(&p->leaving, i, site),
-                            .slots = k < p->coming.count ? &p->coming.data[k] : NULL,
+                            .slots = k < p->coming.count ? &p->coming.data[k] : &nothing,
                             .slot_count = count_site(&p->coming, k, site)};
         if (!plan_site(p, &e)) {
             return false;

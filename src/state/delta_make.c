@@ -691,8 +691,8 @@ static void make_order(maker *m, const pair *p, uint32_t chunk) {
     const uint32_t count = base_count > target_count ? base_count : target_count;
     const uint32_t shared = base_count < target_count ? base_count : target_count;
     for (uint32_t row = base == target ? shared : 0; row < count; row++) {
-        const uint64_t before = row < base_count ? order_of(mi_image_handles(base)[row]) : 0;
-        const uint64_t after = row < target_count ? order_of(mi_image_handles(target)[row]) : 0;
+        const uint64_t before = base != NULL && row < base_count ? order_of(mi_image_handles(base)[row]) : 0;
+        const uint64_t after = target != NULL && row < target_count ? order_of(mi_image_handles(target)[row]) : 0;
         mi_numbers_add(&m->numbers_writer, chunk << shift | row, before ^ after);
     }
 }

@@ -447,7 +447,7 @@ static bool own_image(mi_target *target, mi_column_image *column, const mi_type 
         return mi_target_lack(target);
     }
     const size_t kept_size = (size_t)kept * image->size;
-    if (kept > 0) {
+    if (kept > 0 && old != NULL) {
         memcpy(image->data, old->data, kept_size);
     }
     memset(image->data + kept_size, 0, (size_t)count * image->size - kept_size);
