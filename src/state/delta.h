@@ -154,8 +154,9 @@ static inline bool mi_delta_is_limited(const mi_delta *delta) {
 // A number that stands for all sums of one end.
 uint64_t mi_delta_end_sum(const mi_delta *delta, bool is_target);
 
-// The state that a delta leads to, with a reference for the caller, built aside: `base` is the state that it leads from,
-// which the world is in, or, of a whole delta, any state of the world. NULL: the error is set as by mica_delta_apply.
+// The state that a delta leads to, with a reference for the caller, built aside: `base` is the state that it leads
+// from, which the world is in, or, of a whole delta, any state of the world. NULL: the error is set as by
+// mica_delta_apply.
 mica_snapshot *mi_delta_build(struct mica_world *world, const mica_snapshot *base, const void *bytes, size_t byte_size,
                               mica_delta_direction direction);
 
