@@ -99,6 +99,14 @@ mica_result mi_world_check_still(mica_world *world, const char *call) {
     return MICA_OK;
 }
 
+// Parts write how old things are, in versions: the snapshot's has to be known by then.
+static bool capture_parts(mi_capture *capture, mica_snapshot *snapshot) {
+    mica_world *world = capture->world;
+    snapshot->version = mi_rewind_line(world, capture->latest);
+    world->store.version = snapshot->version;
+    return mi_parts_capture(capture, snapshot);
+}
+
 mica_snapshot *mi_snapshot_take(mica_world *world, bool leaves_transient, const char *call) {
     if (mi_world_check_still(world, call) != MICA_OK) {
         return NULL;
@@ -121,13 +129,11 @@ mica_snapshot *mi_snapshot_take(mica_world *world, bool leaves_transient, const 
     }
     snapshot->leaves_transient = leaves_transient;
     if (!mi_entities_capture(&capture, snapshot) || !mi_tables_capture(&capture, snapshot) ||
-        !mi_pools_capture(&capture, snapshot) || !mi_parts_capture(&capture, snapshot)) {
+        !mi_pools_capture(&capture, snapshot) || !capture_parts(&capture, snapshot)) {
         free_snapshot(snapshot);
         fail_capture(&capture, call);
         return NULL;
     }
-    snapshot->version = mi_rewind_line(world, capture.latest);
-    world->store.version = snapshot->version;
     end_epoch(state, snapshot);
     become_base(state, snapshot);
     return snapshot;

@@ -174,7 +174,8 @@ mi_image *mi_view_values_image(const mi_view *view, const mi_view_set *set, uint
 // Slots
 
 uint32_t mi_view_slot_end(const mi_view *view) {
-    return view->snapshot != NULL ? view->snapshot->slots->used : mi_slots_end(&view->world->store.slots);
+    const uint32_t end = view->snapshot != NULL ? view->snapshot->slots->used : mi_slots_end(&view->world->store.slots);
+    return end == 0 ? 1 : end; // there is no slot 0 before there is room for any, which makes no difference
 }
 
 uint64_t mi_view_slot(const mi_view *view, uint32_t index) {
