@@ -29,12 +29,12 @@ static const option *find_option(const command_syntax *syntax, const char *text)
     return NULL;
 }
 
-static bool read_ticks(const command_syntax *syntax, const char *text, int64_t *ticks) {
+static bool read_ticks(const command_syntax *syntax, const char *name, const char *text, int64_t *ticks) {
     char *end = NULL;
     errno = 0;
     const long long number = strtoll(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > INT32_MAX) {
-        say("%s: --ticks: expected a whole number from 0 to %d, found '%s'", syntax->name, INT32_MAX, text);
+        say("%s: %s: expected a whole number from 0 to %d, found '%s'", syntax->name, name, INT32_MAX, text);
         return false;
     }
     *ticks = number;
@@ -65,7 +65,7 @@ static bool read_value(const command_syntax *syntax, const option *found, const 
         values->plugin_paths[values->plugin_count++] = text;
         return true;
     case OPTION_TICKS:
-        return read_ticks(syntax, text, to);
+        return read_ticks(syntax, found->name, text, to);
     case OPTION_RATE:
         return read_rate(syntax, text, to);
     }

@@ -14,6 +14,10 @@ typedef struct arguments {
     int32_t plugin_count;
     int64_t tick_count;
     double tick_rate; // ticks a second
+    const char *journal_path;
+    int64_t synctest_count; // ticks back; 0: no SyncTest
+    int64_t from_tick;      // -1: the first
+    int64_t to_tick;        // -1: the last
     const char *out_path;
     bool stats;
     bool diagnose;

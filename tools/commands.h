@@ -4,3 +4,4 @@
 int command_run(int argc, char **argv);
 int command_dump(int argc, char **argv);
 int command_diff(int argc, char **argv);
+int command_replay(int argc, char **argv);

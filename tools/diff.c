@@ -1,5 +1,7 @@
-// `mica diff`: two scenes, each loaded into a world of its own, and the first thing in which the worlds differ.
+// `mica diff`: two scenes, each loaded into a world of its own, and the first thing in which the worlds differ; or two
+// journals, and the first tick after which they do.
 #include "commands.h"
+#include "journal_diff.h"
 #include "say.h"
 #include "session.h"
 
@@ -21,7 +23,8 @@ static const command_syntax syntax = {
     .purpose =
         "Loads two scenes and prints the first difference: of entities the one that comes first, of its components\n"
         "the first by name, of its value the first field; then what the worlds hold beside entities. Prints\n"
-        "nothing, and ends with 0, if there is none; ends with 1 if there is one.\n",
+        "nothing, and ends with 0, if there is none; ends with 1 if there is one. Of two journals, prints the first\n"
+        "tick after which the recorded states differ, and in what.\n",
     .options = options,
 };
 
@@ -57,6 +60,9 @@ static int print_difference(const session *first, const session *second) {
 }
 
 static int diff(const arguments *values) {
+    if (journal_is_at(values->scene_path) && journal_is_at(values->second_path)) {
+        return journal_diff(values);
+    }
     arguments second_values = *values;
     session first = {.world = NULL};
     session second = {.world = NULL};

@@ -36,9 +36,10 @@ typedef struct command {
 static const command commands[] = {
     {"run", command_run,
      "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--out FILE.json] [--diagnose] [--stats] "
-     "[--checksum]"},
+     "[--checksum] [--journal FILE | --synctest K]"},
     {"dump", command_dump, "dump FILE [--world | --memory] [--plugin LIB]..."},
     {"diff", command_diff, "diff FILE FILE [--plugin LIB]..."},
+    {"replay", command_replay, "replay FILE [--plugin LIB]... [--from TICK] [--to TICK]"},
 #if MICA_WITH_BENCH
     {"bench", command_bench, "bench [--list] [--quick] [--main] [--sizes N,...] [--json FILE] [ROW...]"},
 #endif
@@ -73,7 +74,8 @@ static int print_help(int argc, char **argv) {
     (void)fputs("\n"
                 "run    loads a scene (glTF 2.0, or JSON of Mica) into a world and runs systems over it\n"
                 "dump   prints the entities of a scene as JSON\n"
-                "diff   says what is the first difference between two scenes\n"
+                "diff   says what is the first difference between two scenes, or two journals\n"
+                "replay runs the ticks of a journal again and says which is not as it was recorded\n"
 #if MICA_WITH_BENCH
                 "bench  measures Mica beside hand-written C that does the same work\n"
 #endif

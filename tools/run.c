@@ -7,6 +7,8 @@
 
 #include <mica/checksum.h>
 #include <mica/diagnose.h>
+#include <mica/journal.h>
+#include <mica/synctest.h>
 #include <mica/system.h>
 
 #include <inttypes.h>
@@ -18,6 +20,10 @@ static const option options[] = {
     {"--hz", "N", "ticks in a second of the scene (60)", OPTION_RATE, offsetof(arguments, tick_rate)},
     {"--out", "FILE", "write the world to a JSON scene, which `mica run` loads again", OPTION_PATH,
      offsetof(arguments, out_path)},
+    {"--journal", "FILE", "record every tick in a journal, which `mica replay` runs again", OPTION_PATH,
+     offsetof(arguments, journal_path)},
+    {"--synctest", "K", "go K ticks back after every tick, run them again, and say what is not the same", OPTION_TICKS,
+     offsetof(arguments, synctest_count)},
     {"--diagnose", NULL, "print what looks wrong: systems that never ran, queries that match nobody, ...", OPTION_FLAG,
      offsetof(arguments, diagnose)},
     {"--checksum", NULL, "print the checksum of the world after the run", OPTION_FLAG, offsetof(arguments, checksum)},
@@ -35,19 +41,63 @@ static const command_syntax syntax = {
     .options = options,
 };
 
-static bool run_ticks(mica_world *world, const arguments *values) {
-    const float delta_seconds = (float)(1 / values->tick_rate);
-    progress bar = progress_start(values->tick_count);
-    bool is_fine = true;
-    for (int64_t tick = 0; is_fine && tick < values->tick_count; tick++) {
-        progress_show(&bar, tick);
-        is_fine = mica_world_step(world, delta_seconds) == MICA_OK;
+// How ticks are run: plainly, into a journal, or each of them again.
+typedef struct runner {
+    mica_world *world;
+    mica_journal *journal;
+    mica_synctest *synctest;
+} runner;
+
+static bool open_runner(runner *opened, mica_world *world, const arguments *values) {
+    *opened = (runner){.world = world};
+    if (values->journal_path != NULL) {
+        const mica_journal_options journal_options = {.steps = true};
+        opened->journal = mica_journal_create(world, values->journal_path, &journal_options);
     }
-    progress_end(&bar);
+    if (values->synctest_count > 0) {
+        opened->synctest = mica_synctest_create(world, (int32_t)values->synctest_count);
+    }
+    const bool is_open = (opened->journal != NULL) == (values->journal_path != NULL) &&
+                         (opened->synctest != NULL) == (values->synctest_count > 0);
+    if (!is_open) {
+        say("%s", mica_last_error());
+    }
+    return is_open;
+}
+
+// False: the journal is not complete, which was said.
+static bool close_runner(runner *opened) {
+    mica_synctest_destroy(opened->synctest);
+    const bool is_fine = mica_journal_close(opened->journal) == MICA_OK;
     if (!is_fine) {
-        say("%s: tick %llu: %s", values->scene_path, (unsigned long long)mica_world_tick(world), mica_last_error());
+        say("%s", mica_last_error());
     }
     return is_fine;
+}
+
+static mica_result run_tick(const runner *opened, float delta_seconds) {
+    if (opened->journal != NULL) {
+        return mica_journal_step(opened->journal, delta_seconds);
+    }
+    return opened->synctest != NULL ? mica_synctest_step(opened->synctest, delta_seconds, NULL)
+                                    : mica_world_step(opened->world, delta_seconds);
+}
+
+static bool run_ticks(mica_world *world, const arguments *values) {
+    const float delta_seconds = (float)(1 / values->tick_rate);
+    runner opened;
+    bool is_fine = open_runner(&opened, world, values);
+    progress bar = progress_start(values->tick_count);
+    for (int64_t tick = 0; is_fine && tick < values->tick_count; tick++) {
+        progress_show(&bar, tick);
+        is_fine = run_tick(&opened, delta_seconds) == MICA_OK;
+        if (!is_fine) {
+            progress_end(&bar);
+            say("%s: tick %llu: %s", values->scene_path, (unsigned long long)mica_world_tick(world), mica_last_error());
+        }
+    }
+    progress_end(&bar);
+    return close_runner(&opened) && is_fine;
 }
 
 static bool write_scene(mica_world *world, const char *path) {
@@ -96,11 +146,22 @@ static bool run(const arguments *values) {
     return is_fine;
 }
 
+static bool check_usage(const arguments *values) {
+    if (values->synctest_count > MICA_SYNCTEST_TICKS_MAX) {
+        say("%s: --synctest: expected at most %d ticks", syntax.name, MICA_SYNCTEST_TICKS_MAX);
+    } else if (values->synctest_count > 0 && values->journal_path != NULL) {
+        say("%s: --synctest and --journal exclude each other", syntax.name);
+    } else {
+        return true;
+    }
+    return false;
+}
+
 int command_run(int argc, char **argv) {
     arguments values = {.tick_count = 600, .tick_rate = 60};
     int exit_code = EXIT_DONE;
     if (session_read_arguments(&syntax, argc, argv, &values, &exit_code)) {
-        exit_code = run(&values) ? EXIT_DONE : EXIT_FAILED;
+        exit_code = !check_usage(&values) ? EXIT_USAGE : run(&values) ? EXIT_DONE : EXIT_FAILED;
     }
     free(values.plugin_paths);
     return exit_code;

@@ -43,7 +43,7 @@ static bool register_components(mica_world *world) {
     return is_fine;
 }
 
-bool session_open(session *opened, const arguments *values) {
+bool session_open_world(session *opened, const arguments *values) {
     *opened = (session){.world = mica_world_create(&(mica_world_def){.log = say_warnings()})};
     if (opened->world == NULL) {
         say("%s", mica_last_error());
@@ -60,7 +60,11 @@ bool session_open(session *opened, const arguments *values) {
         say("%s", mica_last_error());
         return false;
     }
-    return scene_file_load(&opened->scene, opened->world, values->scene_path);
+    return true;
+}
+
+bool session_open(session *opened, const arguments *values) {
+    return session_open_world(opened, values) && scene_file_load(&opened->scene, opened->world, values->scene_path);
 }
 
 void session_close(session *opened) {

@@ -18,4 +18,6 @@ bool session_read_arguments(const command_syntax *syntax, int argc, char **argv,
 // Makes the world, loads the plugins, adds the system that resolves transforms, then loads the scene. False: one of
 // them failed, which was said. To be closed in any case.
 bool session_open(session *opened, const arguments *values);
+// The same without a scene.
+bool session_open_world(session *opened, const arguments *values);
 void session_close(session *opened);

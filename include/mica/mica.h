@@ -14,6 +14,7 @@
 #include <mica/hierarchy.h>
 #include <mica/inbox.h>
 #include <mica/index.h>
+#include <mica/journal.h>
 #include <mica/lane.h>
 #include <mica/math.h>
 #include <mica/memory.h>
@@ -31,10 +32,12 @@
 #include <mica/snapshot.h>
 #include <mica/spawner.h>
 #include <mica/subscription.h>
+#include <mica/synctest.h>
 #include <mica/system.h>
 #include <mica/timer.h>
 #include <mica/transform.h>
 #include <mica/type.h>
+#include <mica/undo.h>
 #include <mica/verbs.h>
 #include <mica/visibility.h>
 #include <mica/world.h>

@@ -8,7 +8,12 @@
 
 #include "world/world.h"
 
+#include <mica/journal.h>
 #include <mica/plugin.h>
+#include <mica/synctest.h>
+#include <mica/undo.h>
+
+#include <unistd.h>
 
 MICA_STRUCT(Fresh, { int32_t a, b; }); // not registered before an operation does it
 MICA_ENUM(Colour, {RED, GREEN});
@@ -55,6 +60,10 @@ typedef struct sweep {
     mica_ring *ring;                 // as well
     int32_t heard_count;
     mica_key key;
+    mica_history *history;        // as well
+    mica_journal *journal;        // as well
+    mica_journal_reader *reading; // as well
+    mica_synctest *synctest;      // as well
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
     bool inside_worked;
@@ -105,6 +114,12 @@ static void begin(sweep *s) {
     mica_error_clear();
 }
 
+static const char *journal_path(void) {
+    static char path[64];
+    (void)snprintf(path, sizeof(path), "/tmp/mica-sweep-%ld.journal", (long)getpid());
+    return path;
+}
+
 static void end(sweep *s) {
     s->inside = NULL;
     mica_commands_destroy(s->commands);
@@ -114,6 +129,11 @@ static void end(sweep *s) {
     mica_delta_release(s->delta);
     mica_delta_release(s->back);
     mica_ring_destroy(s->ring);
+    mica_history_destroy(s->history);
+    (void)mica_journal_close(s->journal);
+    (void)remove(journal_path());
+    mica_journal_reader_close(s->reading);
+    mica_synctest_destroy(s->synctest);
     mica_world_destroy(s->other);
     mica_world_destroy(s->w.world);
     test_allocator_finish(&s->w.allocator);
@@ -1141,6 +1161,119 @@ static bool world_step(sweep *s) {
     return mica_world_step(s->w.world, 1) == MICA_OK && s->inside_worked;
 }
 
+// What stands on snapshots. Values with hooks have no bytes that deltas and checksums could hold.
+
+static void without_hooks(sweep *s) {
+    assert_int_equal(mica_destroy(s->w.world, s->owner), MICA_OK);
+}
+
+static void make_history(sweep *s) {
+    without_hooks(s);
+    s->history = mica_history_create(s->w.world, NULL);
+    assert_non_null(s->history);
+}
+
+static void begin_step(sweep *s) {
+    make_history(s);
+    assert_int_equal(mica_history_begin(s->history, "step"), MICA_OK);
+    assert_int_equal(mica_set(s->w.world, s->plain, Position, {7, 8, 9}), MICA_OK);
+    assert_false(mica_entity_is_null(mica_create(s->w.world)));
+}
+
+static void take_step(sweep *s) {
+    begin_step(s);
+    assert_int_equal(mica_history_end(s->history), MICA_OK);
+}
+
+static void take_step_back(sweep *s) {
+    take_step(s);
+    assert_int_equal(mica_history_undo(s->history), MICA_OK);
+}
+
+static bool history_create(sweep *s) {
+    mica_history *history = mica_history_create(s->w.world, NULL);
+    mica_history_destroy(history);
+    return history != NULL;
+}
+static bool history_begin(sweep *s) {
+    return mica_history_begin(s->history, "step") == MICA_OK;
+}
+static bool history_end(sweep *s) {
+    return mica_history_end(s->history) == MICA_OK;
+}
+static bool history_cancel(sweep *s) {
+    return mica_history_cancel(s->history) == MICA_OK;
+}
+static bool history_undo(sweep *s) {
+    return mica_history_undo(s->history) == MICA_OK;
+}
+static bool history_redo(sweep *s) {
+    return mica_history_redo(s->history) == MICA_OK;
+}
+
+static void make_journal(sweep *s) {
+    without_hooks(s);
+    s->journal = mica_journal_create(s->w.world, journal_path(), NULL);
+    assert_non_null(s->journal);
+}
+
+static void change_under_journal(sweep *s) {
+    make_journal(s);
+    assert_false(mica_entity_is_null(mica_create(s->w.world)));
+}
+
+static void write_journal(sweep *s) {
+    make_journal(s);
+    assert_int_equal(mica_journal_step(s->journal, 0.5f), MICA_OK);
+    assert_int_equal(mica_journal_close(s->journal), MICA_OK);
+    s->journal = NULL;
+}
+
+static void open_reading(sweep *s) {
+    write_journal(s);
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    s->reading = mica_journal_open(journal_path(), &hooks);
+    assert_non_null(s->reading);
+}
+
+static bool journal_create(sweep *s) {
+    s->journal = mica_journal_create(s->w.world, journal_path(), NULL);
+    return s->journal != NULL;
+}
+static bool journal_resume(sweep *s) {
+    s->journal = mica_journal_resume(s->w.world, journal_path(), NULL);
+    return s->journal != NULL;
+}
+static bool journal_step(sweep *s) {
+    return mica_journal_step(s->journal, 0.5f) == MICA_OK;
+}
+static bool journal_write(sweep *s) {
+    return mica_journal_write(s->journal) == MICA_OK;
+}
+static bool journal_open(sweep *s) {
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    s->reading = mica_journal_open(journal_path(), &hooks);
+    return s->reading != NULL;
+}
+static bool journal_restore(sweep *s) {
+    return mica_journal_restore(s->reading, s->w.world, 1) == MICA_OK;
+}
+static bool journal_replay(sweep *s) {
+    return mica_journal_replay(s->reading, s->w.world, 1, 2, NULL) == MICA_OK;
+}
+
+static bool synctest_create(sweep *s) {
+    s->synctest = mica_synctest_create(s->w.world, 2);
+    return s->synctest != NULL;
+}
+static void make_synctest(sweep *s) {
+    without_hooks(s);
+    assert_true(synctest_create(s));
+}
+static bool synctest_step(sweep *s) {
+    return mica_synctest_step(s->synctest, 0.5f, NULL) == MICA_OK;
+}
+
 typedef struct sweep_operation {
     const char *name;
     bool (*run)(sweep *s);
@@ -1179,6 +1312,7 @@ static const sweep_operation operations[] = {
     {"mica_entity_add_many", entity_add_many_owned, NULL, false},
     {"mica_entity_add_many", entity_add_many_requiring, NULL, false},
     {"mica_entity_add_many", entity_add_many_in_pool, know_ore, false},
+    {"mica_entity_checksum", entity_checksum, NULL, false},
     {"mica_entity_clone", entity_clone, NULL, false},
     {"mica_entity_clone", entity_clone_child, fill_slots, false},
     {"mica_entity_clone", entity_clone_plain, fill_chunk, false},
@@ -1189,7 +1323,6 @@ static const sweep_operation operations[] = {
     {"mica_entity_kill", entity_kill, NULL, false},
     {"mica_entity_remove", entity_remove, fill_table, false},
     {"mica_entity_remove_many", entity_remove_many, fill_table, false},
-    {"mica_entity_checksum", entity_checksum, NULL, false},
     {"mica_entity_set", entity_set, NULL, false},
     {"mica_entity_set", entity_set_in_place, NULL, false},
     {"mica_entity_set_many", entity_set_many, NULL, false},
@@ -1209,6 +1342,12 @@ static const sweep_operation operations[] = {
     {"mica_event_trigger", event_trigger, bind_handler, false},
     {"mica_group_create", group_create, fill_pools, false},
     {"mica_group_sort", group_sort, group_pools, false},
+    {"mica_history_begin", history_begin, make_history, false},
+    {"mica_history_cancel", history_cancel, begin_step, false},
+    {"mica_history_create", history_create, without_hooks, false},
+    {"mica_history_end", history_end, begin_step, false},
+    {"mica_history_redo", history_redo, take_step_back, false},
+    {"mica_history_undo", history_undo, take_step, false},
     {"mica_inbox_drain", inbox_drain, post_position, false},
     {"mica_index_count", index_count, make_indexes, false},
     {"mica_index_find", index_find, make_indexes, false},
@@ -1225,8 +1364,17 @@ static const sweep_operation operations[] = {
     {"mica_iter_store", iter_store, NULL, false},
     {"mica_iter_write", iter_write, NULL, false},
     {"mica_iter_write_lane", iter_write_lane, NULL, false},
+    {"mica_journal_create", journal_create, without_hooks, false},
+    {"mica_journal_open", journal_open, write_journal, false},
+    {"mica_journal_replay", journal_replay, open_reading, true},
+    {"mica_journal_restore", journal_restore, open_reading, false},
+    {"mica_journal_resume", journal_resume, write_journal, false},
+    {"mica_journal_step", journal_step, make_journal, true},
+    {"mica_journal_write", journal_write, change_under_journal, false},
     {"mica_lifetime_system_add", lifetime_system_add, know_timers, false},
     {"mica_name_copy", name_copy, NULL, false},
+    {"mica_observer_connect", observer_connect, find_observed, false},
+    {"mica_observer_connect_to", observer_connect_to, fill_pools, false},
     {"mica_order_begin", order_begin, make_order, false},
     {"mica_order_create", order_create, NULL, false},
     {"mica_pool_follow", pool_follow, fill_pools, false},
@@ -1244,8 +1392,6 @@ static const sweep_operation operations[] = {
     {"mica_query_first", query_first, make_tables, false},
     {"mica_query_size_hint", query_size_hint, make_tables, false},
     {"mica_resource_ensure", resource_ensure, NULL, false},
-    {"mica_observer_connect", observer_connect, find_observed, false},
-    {"mica_observer_connect_to", observer_connect_to, fill_pools, false},
     {"mica_resource_set", resource_set, NULL, false},
     {"mica_resource_set_pointer", resource_set_pointer, register_many, false},
     {"mica_ring_create", ring_create, NULL, false},
@@ -1269,20 +1415,22 @@ static const sweep_operation operations[] = {
     {"mica_snapshot_component_checksum", snapshot_component_checksum, take_snapshot, false},
     {"mica_snapshot_restore", snapshot_restore, take_snapshot, false},
     {"mica_snapshot_take", snapshot_take, NULL, false},
-    {"mica_world_checksum", world_checksum, NULL, false},
-    {"mica_world_compare", world_compare, NULL, false},
-    {"mica_world_component_checksum", world_component_checksum, NULL, false},
     {"mica_spawner_make", spawner_make, NULL, false},
     {"mica_spawner_spawn_apart", spawner_spawn, make_spawner, false},
     {"mica_stage_add_after", stage_add_after, NULL, false},
     {"mica_stage_add_before", stage_add_before, NULL, false},
     {"mica_subscribe", subscribe, NULL, false},
+    {"mica_synctest_create", synctest_create, NULL, false},
+    {"mica_synctest_step", synctest_step, make_synctest, true},
     {"mica_system_add", system_add, NULL, false},
     {"mica_system_add_named", system_add_named, fill_catalog, false},
     {"mica_timer_system_add", timer_system_add, know_timers, false},
     {"mica_transform_resolve", transform_resolve, NULL, false},
     {"mica_transform_system_add", transform_system_add, NULL, false},
     {"mica_world_advance", world_advance, let_system_spawn, true},
+    {"mica_world_checksum", world_checksum, NULL, false},
+    {"mica_world_compare", world_compare, NULL, false},
+    {"mica_world_component_checksum", world_component_checksum, NULL, false},
     {"mica_world_copy", world_copy, make_twin, false},
     {"mica_world_create", world_create, NULL, false},
     {"mica_world_create", world_create_fixed, NULL, false},
@@ -1777,6 +1925,22 @@ static bool another_world_ends(sweep *s) {
     return true;
 }
 
+static bool a_history_answers(sweep *s) {
+    return mica_history_statistics(s->history).redo_count == 1 && mica_history_undo_name(s->history) == NULL &&
+           strcmp(mica_history_redo_name(s->history), "step") == 0;
+}
+static bool a_reader_answers(sweep *s) {
+    uint64_t checksum = 0;
+    return mica_journal_reader_info(s->reading).tick_count == 1 && mica_journal_checksum(s->reading, 2, &checksum) &&
+           !mica_journal_checksum(s->reading, 3, &checksum);
+}
+static bool nothing_is_ended(sweep *s) {
+    mica_history_destroy(s->history);
+    mica_journal_reader_close(s->reading);
+    mica_synctest_destroy(s->synctest);
+    return mica_journal_close(s->journal) == MICA_OK;
+}
+
 static const sweep_operation needs_nothing[] = {
     {"mica_atan2", angles_are_computed, NULL, false},
     {"mica_atan2f", angles_are_computed, NULL, false},
@@ -1830,29 +1994,37 @@ static const sweep_operation needs_nothing[] = {
     {"mica_first_child", children_are_found, NULL, false},
     {"mica_group_count", a_group_is_counted_and_ends, group_pools, false},
     {"mica_group_destroy", a_group_is_counted_and_ends, group_pools, false},
+    {"mica_history_destroy", nothing_is_ended, NULL, false},
+    {"mica_history_redo_name", a_history_answers, take_step_back, false},
+    {"mica_history_statistics", a_history_answers, take_step_back, false},
+    {"mica_history_undo_name", a_history_answers, take_step_back, false},
     {"mica_inbox_post", messages_are_posted, post_position, false},
     {"mica_inbox_post_type", messages_are_posted, post_position, false},
     {"mica_inbox_statistics", messages_are_posted, post_position, false},
     {"mica_index_accepts", an_index_knows_its_keys, make_indexes, false},
     {"mica_iter_load_id", lanes_are_walked, launch_boat, false},
-    {"mica_iter_next", a_known_query_is_walked, walk_once, false},
     {"mica_iter_mark_id", a_known_query_is_walked, walk_once, false},
+    {"mica_iter_next", a_known_query_is_walked, walk_once, false},
     {"mica_iter_read_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_read_lane_id", lanes_are_walked, launch_boat, false},
     {"mica_iter_store_id", lanes_are_walked, launch_boat, false},
     {"mica_iter_write_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_write_lane_id", lanes_are_walked, launch_boat, false},
+    {"mica_journal_checksum", a_reader_answers, open_reading, false},
+    {"mica_journal_close", nothing_is_ended, NULL, false},
+    {"mica_journal_reader_close", nothing_is_ended, NULL, false},
+    {"mica_journal_reader_info", a_reader_answers, open_reading, false},
     {"mica_last_child", children_are_found, NULL, false},
     {"mica_last_error", errors_are_told_and_forgotten, NULL, false},
     {"mica_last_result", errors_are_told_and_forgotten, NULL, false},
     {"mica_memory_purpose_name", errors_are_told_and_forgotten, NULL, false},
     {"mica_name_destruct", a_name_is_ended, NULL, false},
-    {"mica_name_write", a_name_is_written, NULL, false},
     {"mica_name_of", names_are_read, NULL, false},
+    {"mica_name_write", a_name_is_written, NULL, false},
+    {"mica_next_sibling", children_are_found, NULL, false},
     {"mica_observer_disconnect", an_observer_is_asked_and_ends, observe_gems, false},
     {"mica_observer_statistics", an_observer_is_asked_and_ends, observe_gems, false},
     {"mica_order_destroy", an_order_ends, make_order, false},
-    {"mica_next_sibling", children_are_found, NULL, false},
     {"mica_parent", children_are_found, NULL, false},
     {"mica_plugin_compare", hosts_are_compared, NULL, false},
     {"mica_pool_byte_size", pools_are_looked_at_and_compacted, fill_pools, false},
@@ -1924,6 +2096,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_subscription_collect", changes_are_collected, list_one, false},
     {"mica_subscription_count", changes_are_collected, list_one, false},
     {"mica_subscription_destroy", a_subscription_ends, list_one, false},
+    {"mica_synctest_destroy", nothing_is_ended, NULL, false},
     {"mica_system_enable", a_system_is_disabled, NULL, false},
     {"mica_system_find", systems_answer, NULL, false},
     {"mica_system_remove", a_system_is_removed, NULL, false},

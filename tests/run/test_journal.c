@@ -1,0 +1,414 @@
+// Journals: what is recorded is read again, wherever the file ends and whatever stands in it.
+#include "run/tick_world.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+static char path[128];
+
+static int make_folder(void **state) {
+    (void)state;
+    (void)snprintf(folder, sizeof(folder), "/tmp/mica-test-journal-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    (void)snprintf(path, sizeof(path), "%s/journal", folder);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    (void)remove(path);
+    return rmdir(folder);
+}
+
+static void *read_file(size_t *byte_size) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *byte_size = (size_t)ftell(file);
+    rewind(file);
+    void *bytes = malloc(*byte_size);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *byte_size, file), *byte_size);
+    assert_int_equal(fclose(file), 0);
+    return bytes;
+}
+
+static void write_file(const void *bytes, size_t byte_size) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, byte_size, file), byte_size);
+    assert_int_equal(fclose(file), 0);
+}
+
+enum { TICKS = 24 };
+
+// Runs TICKS ticks under a journal and notes the checksum after each, before the first one too.
+static mica_world *record(const mica_journal_options *options, uint64_t sums[TICKS + 1]) {
+    mica_world *world = tick_world_open(NULL);
+    mica_journal *journal = mica_journal_create(world, path, options);
+    assert_non_null(journal);
+    sums[0] = tick_checksum(world);
+    for (int32_t tick = 1; tick <= TICKS; tick++) {
+        tick_post(world);
+        assert_int_equal(mica_journal_step(journal, 0.25f), MICA_OK);
+        sums[tick] = tick_checksum(world);
+    }
+    assert_int_equal(mica_journal_close(journal), MICA_OK);
+    return world;
+}
+
+static const mica_journal_options often = {.checkpoint_tick_count = 10};
+
+static void every_tick_can_be_brought_back(void **state) {
+    (void)state;
+    uint64_t sums[TICKS + 1];
+    mica_world *world = record(&often, sums);
+    mica_journal_reader *reader = mica_journal_open(path, NULL);
+    assert_non_null(reader);
+    const mica_journal_info info = mica_journal_reader_info(reader);
+    assert_int_equal(info.first_tick, 0);
+    assert_int_equal(info.last_tick, TICKS);
+    assert_int_equal(info.tick_count, TICKS);
+    assert_int_equal(info.checkpoint_count, 3);
+    assert_int_equal(info.good_byte_size, info.byte_size);
+    assert_string_equal(info.fault, "");
+    mica_world *other = tick_world_open(NULL);
+    static const uint64_t ticks[] = {TICKS, 0, 1, 9, 10, 11, 20, 23, TICKS};
+    for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+        assert_int_equal(mica_journal_restore(reader, other, ticks[i]), MICA_OK);
+        assert_int_equal(mica_world_tick(other), ticks[i]);
+        assert_int_equal(tick_checksum(other), sums[ticks[i]]);
+        uint64_t recorded = 0;
+        assert_true(mica_journal_checksum(reader, ticks[i], &recorded));
+        assert_int_equal(recorded, sums[ticks[i]]);
+        assert_int_equal(mica_world_validate(other), MICA_OK);
+    }
+    tick_assert_equal(world, other);
+    uint64_t recorded = 1;
+    assert_false(mica_journal_checksum(reader, TICKS + 1, &recorded));
+    assert_int_equal(mica_journal_restore(reader, other, TICKS + 1), MICA_ABSENT);
+    assert_non_null(strstr(mica_last_error(), path));
+    mica_journal_reader_close(reader);
+    mica_world_destroy(other);
+    mica_world_destroy(world);
+}
+
+static void what_is_changed_between_ticks_is_recorded(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    mica_journal *journal = mica_journal_create(world, path, &often);
+    assert_int_equal(mica_journal_step(journal, 1), MICA_OK);
+    const mica_entity guest = mica_spawn(world, mica_value_of(Place, {.x = 7}));
+    assert_int_equal(mica_world_step(world, 1), MICA_OK); // without the journal
+    assert_int_equal(mica_journal_step(journal, 1), MICA_OK);
+    const uint64_t sum = tick_checksum(world);
+    mica_destroy(world, guest);
+    assert_int_equal(mica_journal_write(journal), MICA_OK);
+    assert_int_equal(mica_journal_write(journal), MICA_OK); // nothing more
+    mica_create(world);
+    assert_int_equal(mica_journal_close(journal), MICA_OK);
+
+    mica_world *other = tick_world_open(NULL);
+    mica_journal_reader *reader = mica_journal_open(path, NULL);
+    assert_int_equal(mica_journal_reader_info(reader).tick_count, 2);
+    assert_int_equal(mica_journal_reader_info(reader).last_tick, 3);
+    assert_int_equal(mica_journal_restore(reader, other, 3), MICA_OK);
+    assert_int_equal(tick_checksum(other), sum); // behind the tick, not behind what followed
+    assert_true(mica_alive(other, guest));
+    assert_int_equal(mica_journal_replay(reader, other, 0, 3, NULL), MICA_OK);
+    mica_journal_reader_close(reader);
+    journal = mica_journal_resume(other, path, NULL); // which goes on behind everything
+    assert_non_null(journal);
+    tick_assert_equal(world, other);
+    assert_int_equal(mica_journal_close(journal), MICA_OK);
+    mica_world_destroy(other);
+    mica_world_destroy(world);
+}
+
+static void a_file_that_is_cut_anywhere_is_good_up_to_its_last_complete_record(void **state) {
+    (void)state;
+    uint64_t sums[TICKS + 1];
+    mica_world *world = record(&often, sums);
+    size_t byte_size = 0;
+    uint8_t *bytes = read_file(&byte_size);
+    uint64_t good_size = 0;
+    uint64_t last_tick = 0;
+    for (size_t size = 0; size < byte_size; size += size < 4000 ? 1 : 61) {
+        write_file(bytes, size);
+        mica_journal_reader *reader = mica_journal_open(path, NULL);
+        if (reader == NULL) { // the first checkpoint is not complete
+            assert_int_equal(mica_last_result(), MICA_FORMAT);
+            assert_int_equal(good_size, 0);
+            continue;
+        }
+        const mica_journal_info info = mica_journal_reader_info(reader);
+        assert_true(info.good_byte_size >= good_size && info.good_byte_size <= size);
+        assert_true(info.last_tick >= last_tick);
+        assert_int_equal(info.byte_size, size);
+        assert_int_equal(info.fault[0] != '\0', info.good_byte_size < size);
+        if (info.last_tick != last_tick) {
+            assert_int_equal(mica_journal_restore(reader, world, info.last_tick), MICA_OK);
+            assert_int_equal(tick_checksum(world), sums[info.last_tick]);
+        }
+        good_size = info.good_byte_size;
+        last_tick = info.last_tick;
+        mica_journal_reader_close(reader);
+    }
+    assert_true(last_tick >= TICKS - 1);
+    free(bytes);
+    mica_world_destroy(world);
+}
+
+static void a_flipped_bit_ends_the_good_part(void **state) {
+    (void)state;
+    uint64_t sums[TICKS + 1];
+    mica_world *world = record(&often, sums);
+    size_t byte_size = 0;
+    uint8_t *bytes = read_file(&byte_size);
+    test_random random = {.state = 4};
+    for (int32_t i = 0; i < 400; i++) {
+        const uint32_t at = test_random_below(&random, (uint32_t)byte_size);
+        const uint8_t bit = (uint8_t)(1u << test_random_below(&random, 8));
+        bytes[at] ^= bit;
+        write_file(bytes, byte_size);
+        bytes[at] ^= bit;
+        mica_journal_reader *reader = mica_journal_open(path, NULL);
+        if (reader == NULL) {
+            assert_true(mica_last_result() == MICA_FORMAT || mica_last_result() == MICA_INCOMPATIBLE);
+            continue;
+        }
+        const mica_journal_info info = mica_journal_reader_info(reader);
+        assert_true(info.good_byte_size <= at);
+        assert_string_not_equal(info.fault, "");
+        mica_journal_reader_close(reader);
+    }
+    free(bytes);
+    mica_world_destroy(world);
+}
+
+static void a_journal_goes_on_where_its_good_part_ends(void **state) {
+    (void)state;
+    uint64_t sums[TICKS + 1];
+    mica_world *world = record(&often, sums);
+    size_t byte_size = 0;
+    uint8_t *bytes = read_file(&byte_size);
+    static const size_t lost[] = {1, 50, 2000};
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+        write_file(bytes, byte_size - lost[i]);
+        mica_world *other = tick_world_open(NULL);
+        mica_journal *journal = mica_journal_resume(other, path, &often);
+        assert_non_null(journal);
+        assert_true(mica_world_tick(other) < TICKS);
+        while (mica_world_tick(other) < TICKS) {
+            tick_post(other);
+            assert_int_equal(mica_journal_step(journal, 0.25f), MICA_OK);
+            assert_int_equal(tick_checksum(other), sums[mica_world_tick(other)]);
+        }
+        tick_assert_equal(world, other);
+        assert_int_equal(mica_journal_close(journal), MICA_OK);
+        size_t size_again = 0;
+        uint8_t *again = read_file(&size_again);
+        assert_int_equal(size_again, byte_size);
+        assert_memory_equal(again, bytes, byte_size);
+        free(again);
+        mica_world_destroy(other);
+    }
+    free(bytes);
+    mica_world_destroy(world);
+}
+
+static void a_tick_that_fails_is_part_of_the_next(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    mica_journal *journal = mica_journal_create(world, path, NULL);
+    assert_int_equal(mica_journal_step(journal, 1), MICA_OK);
+    assert_int_equal(mica_journal_step(journal, -1), MICA_INVALID);
+    assert_int_equal(mica_world_tick(world), 1);
+    mica_post(mica_world_inbox(world), Push, {9, 1});
+    assert_int_equal(mica_journal_step(journal, 1), MICA_OK);
+    const uint64_t sum = tick_checksum(world);
+    assert_int_equal(mica_journal_close(journal), MICA_OK);
+    mica_journal_reader *reader = mica_journal_open(path, NULL);
+    assert_int_equal(mica_journal_replay(reader, world, 0, 2, NULL), MICA_OK);
+    assert_int_equal(tick_checksum(world), sum);
+    mica_journal_reader_close(reader);
+    mica_world_destroy(world);
+}
+
+static void a_full_disk_is_an_error_that_names_the_file_and_the_tick_stands(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    mica_journal *journal = mica_journal_create(world, path, NULL);
+    assert_int_equal(mica_journal_step(journal, 1), MICA_OK);
+    size_t byte_size = 0;
+    free(read_file(&byte_size));
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    const struct rlimit low = {.rlim_cur = byte_size + 20, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    const mica_result result = mica_journal_step(journal, 1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(result, MICA_IO);
+    assert_non_null(strstr(mica_last_error(), path));
+    assert_int_equal(mica_world_tick(world), 2);
+    size_t size_then = 0;
+    free(read_file(&size_then));
+    assert_int_equal(size_then, byte_size); // nothing half-written stays
+
+    assert_int_equal(mica_journal_step(journal, 1), MICA_OK); // records what was missed along with it
+    const uint64_t sum = tick_checksum(world);
+    assert_int_equal(mica_journal_close(journal), MICA_OK);
+    mica_journal_reader *reader = mica_journal_open(path, NULL);
+    assert_int_equal(mica_journal_reader_info(reader).last_tick, 3);
+    assert_int_equal(mica_journal_replay(reader, world, 0, 3, NULL), MICA_OK);
+    assert_int_equal(tick_checksum(world), sum);
+    mica_journal_reader_close(reader);
+    mica_world_destroy(world);
+}
+
+static void what_cannot_be_opened_is_named(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    assert_null(mica_journal_create(world, "/nowhere/journal", NULL));
+    assert_int_equal(mica_last_result(), MICA_IO);
+    assert_non_null(strstr(mica_last_error(), "/nowhere/journal"));
+    assert_null(mica_journal_open("/nowhere/journal", NULL));
+    assert_int_equal(mica_last_result(), MICA_IO);
+    assert_null(mica_journal_resume(world, "/nowhere/journal", NULL));
+    assert_int_equal(mica_last_result(), MICA_IO);
+    write_file("{\"mica\": 1}", 11);
+    assert_null(mica_journal_open(path, NULL));
+    assert_int_equal(mica_last_result(), MICA_FORMAT);
+    assert_non_null(strstr(mica_last_error(), path));
+    assert_null(mica_journal_create(world, NULL, NULL));
+    assert_null(mica_journal_create(NULL, path, NULL));
+    assert_null(mica_journal_open(NULL, NULL));
+    assert_int_equal(mica_journal_step(NULL, 1), MICA_INVALID);
+    assert_int_equal(mica_journal_write(NULL), MICA_INVALID);
+    assert_int_equal(mica_journal_close(NULL), MICA_OK);
+    mica_journal_reader_close(NULL);
+    mica_world_destroy(world);
+}
+
+static void the_old_file_stays_until_the_new_one_is_complete_so_far(void **state) {
+    (void)state;
+    write_file("old", 3);
+    mica_world *world = tick_world_open(NULL);
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    const struct rlimit low = {.rlim_cur = 100, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    mica_journal *journal = mica_journal_create(world, path, NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_null(journal);
+    assert_int_equal(mica_last_result(), MICA_IO);
+    size_t byte_size = 0;
+    free(read_file(&byte_size));
+    assert_int_equal(byte_size, 3);
+    mica_world_destroy(world);
+}
+
+static void a_world_that_does_not_know_the_components_is_told_so(void **state) {
+    (void)state;
+    uint64_t sums[TICKS + 1];
+    mica_world *world = record(NULL, sums);
+    mica_world *stranger = mica_world_create(NULL);
+    mica_journal_reader *reader = mica_journal_open(path, NULL);
+    assert_int_equal(mica_journal_restore(reader, stranger, 1), MICA_UNKNOWN);
+    assert_int_equal(mica_world_entity_count(stranger), 0);
+    mica_journal_reader_close(reader);
+    mica_world_destroy(stranger);
+    mica_world_destroy(world);
+}
+
+static void records_on_the_disk_are_the_same(void **state) {
+    (void)state;
+    uint64_t sums[TICKS + 1];
+    mica_world *world = record(&often, sums);
+    size_t byte_size = 0;
+    uint8_t *bytes = read_file(&byte_size);
+    mica_world_destroy(world);
+    const mica_journal_options synced = {.checkpoint_tick_count = 10, .sync = true};
+    world = record(&synced, sums);
+    size_t size_again = 0;
+    uint8_t *again = read_file(&size_again);
+    assert_int_equal(size_again, byte_size);
+    assert_memory_equal(again, bytes, byte_size);
+    free(again);
+    free(bytes);
+    mica_world_destroy(world);
+}
+
+static void no_memory_leaves_world_and_file(void **state) {
+    (void)state;
+    test_allocator allocator;
+    test_allocator_init(&allocator);
+    const mica_world_def def = {.allocator = test_allocator_hooks(&allocator)};
+    mica_world *world = tick_world_open(&def);
+    mica_journal *journal = mica_journal_create(world, path, &often);
+    for (int32_t i = 0; i < 9; i++) {
+        tick_post(world);
+        assert_int_equal(mica_journal_step(journal, 0.25f), MICA_OK);
+    }
+    for (uint64_t n = 1;; n++) {
+        tick_post(world);
+        test_allocator_fail_at(&allocator, n);
+        const mica_result result = mica_journal_step(journal, 0.25f);
+        if (!test_allocator_fail_stop(&allocator)) {
+            assert_int_equal(result, MICA_OK);
+            break;
+        }
+        if (result != MICA_OK) {
+            assert_int_equal(result, MICA_OUT_OF_MEMORY);
+        }
+        assert_int_equal(mica_world_validate(world), MICA_OK);
+    }
+    assert_int_equal(mica_journal_close(journal), MICA_OK);
+    mica_world *other = tick_world_open(&def);
+    for (uint64_t n = 1;; n++) {
+        const uint64_t sum = tick_checksum(other);
+        test_allocator_fail_at(&allocator, n);
+        mica_journal *resumed = mica_journal_resume(other, path, &often);
+        const bool failed = test_allocator_fail_stop(&allocator);
+        if (resumed != NULL) {
+            tick_assert_equal(world, other);
+            assert_int_equal(mica_journal_close(resumed), MICA_OK);
+            if (!failed) {
+                break;
+            }
+        } else {
+            assert_int_equal(mica_last_result(), MICA_OUT_OF_MEMORY);
+            assert_int_equal(tick_checksum(other), sum);
+        }
+    }
+    mica_world_destroy(other);
+    mica_world_destroy(world);
+    test_allocator_finish(&allocator);
+}
+
+int main(void) {
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        CASE(every_tick_can_be_brought_back),
+        CASE(what_is_changed_between_ticks_is_recorded),
+        CASE(a_file_that_is_cut_anywhere_is_good_up_to_its_last_complete_record),
+        CASE(a_flipped_bit_ends_the_good_part),
+        CASE(a_journal_goes_on_where_its_good_part_ends),
+        CASE(a_tick_that_fails_is_part_of_the_next),
+        CASE(a_full_disk_is_an_error_that_names_the_file_and_the_tick_stands),
+        CASE(what_cannot_be_opened_is_named),
+        CASE(the_old_file_stays_until_the_new_one_is_complete_so_far),
+        CASE(a_world_that_does_not_know_the_components_is_told_so),
+        CASE(records_on_the_disk_are_the_same),
+        CASE(no_memory_leaves_world_and_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
