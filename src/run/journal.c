@@ -151,7 +151,9 @@ static mica_journal *make_journal(mica_world *world, const char *path, const mic
     }
     journal->heap = heap;
     journal->world = world;
-    journal->options = options == NULL ? (mica_journal_options){0} : *options;
+    if (options != NULL) {
+        journal->options = *options;
+    }
     if (journal->options.checkpoint_tick_count == 0) {
         journal->options.checkpoint_tick_count = MICA_JOURNAL_CHECKPOINT_DEFAULT;
     }

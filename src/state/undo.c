@@ -278,7 +278,8 @@ static mica_result check(const mica_history *history, const char *call) {
 }
 
 mica_history *mica_history_create(mica_world *world, const mica_history_def *def) {
-    const mica_history_def used = def == NULL ? (mica_history_def){0} : *def;
+    static const mica_history_def plain = {.byte_limit = 0};
+    const mica_history_def used = *(def == NULL ? &plain : def);
     if (world == NULL || used.step_limit < 0) {
         mi_fail_plain(world == NULL ? NULL : &world->log, MICA_INVALID, __func__,
                       world == NULL ? "needs a world" : "the number of steps is negative");

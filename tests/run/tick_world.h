@@ -113,7 +113,8 @@ static inline mica_world *tick_world_open(const mica_world_def *def) {
     }
     assert_int_equal(mica_set_resource(world, Score, {0}), MICA_OK);
     for (int32_t i = 0; i < 40; i++) {
-        const mica_entity entity = mica_spawn(world, mica_value_of(Place, {.x = (float)i}), mica_value_of(Speed, {1, 2}));
+        const mica_entity entity =
+            mica_spawn(world, mica_value_of(Place, {.x = (float)i}), mica_value_of(Speed, {1, 2}));
         if (i % 3 == 0) {
             assert_int_equal(mica_set(world, entity, Ore, {i}), MICA_OK);
         }
