@@ -39,7 +39,7 @@ typedef struct mica_checksum_options {
 ///
 /// Refuses: `MICA_UNREFLECTED` (a type with hooks, unknown fields and no `write`; named), `MICA_NO_COPY` (a resource or
 /// system state that cannot be copied), `MICA_UNKNOWN` (one that is to be left out), `MICA_OUT_OF_MEMORY`,
-/// `MICA_INVALID`. O(everything), at about the speed at which memory is read; takes up to 100 KiB of the stack.
+/// `MICA_INVALID`. O(everything), at about the speed at which memory is read; takes up to 128 KiB of the stack.
 MICA_API mica_result mica_world_checksum(mica_world *world, const mica_checksum_options *options, uint64_t *checksum);
 
 /// The checksum of a snapshot: that of the world that it was taken of, at that moment. Transient types that were left

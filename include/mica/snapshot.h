@@ -104,6 +104,7 @@ MICA_API mica_snapshot *mica_ring_find(const mica_ring *ring, uint64_t number);
 /// possible. `MICA_ABSENT`: there is none; otherwise as `mica_snapshot_restore`.
 MICA_API mica_result mica_ring_restore(mica_ring *ring, uint64_t number, const mica_restore_options *options);
 
+/// What a ring holds.
 typedef struct mica_ring_stats {
     int32_t count;         ///< snapshots
     uint64_t first_number; ///< of the oldest, if there is one
@@ -111,6 +112,7 @@ typedef struct mica_ring_stats {
     size_t byte_size;      ///< of all snapshots of the world together
 } mica_ring_stats;
 
+/// All zero for NULL (`MICA_INVALID`). O(1), but as short as finding the largest free piece of the snapshots' memory.
 MICA_API mica_ring_stats mica_ring_statistics(const mica_ring *ring);
 
 // References that survive restores
@@ -126,11 +128,12 @@ typedef struct mica_ref {
 /// A reference to a living entity, taken now; null with `MICA_STALE` if it is not alive. O(1).
 MICA_API mica_ref mica_ref_of(const mica_world *world, mica_entity entity);
 
+/// How many ranges of epochs that count, one between two restores each, a world remembers.
+#define MICA_EPOCH_RANGE_MAX 1024
+
 /// The handle of a reference; null with `MICA_STALE` if its entity is gone, or the moment at which it was taken has
 /// been discarded. O(log restores that are remembered): a world remembers `MICA_EPOCH_RANGE_MAX` of them, and refuses
 /// what was taken between older ones.
 MICA_API mica_entity mica_ref_entity(const mica_world *world, mica_ref ref);
-
-#define MICA_EPOCH_RANGE_MAX 1024
 
 MICA_END

@@ -36,7 +36,8 @@ MICA_API void mica_synctest_destroy(mica_synctest *test);
 
 /// Runs a tick as `mica_world_step`, then goes back and runs the last ticks again, as many as there are since the
 /// SyncTest was made, up to its number. What the program changes between ticks is repeated as well. The world is
-/// afterwards in the state that the last repetition led to, which is the same as without a SyncTest.
+/// afterwards in the state that the last repetition led to, which is the same as without a SyncTest. Messages that
+/// other threads post into the inbox meanwhile are lost, as with every restore.
 ///
 /// `MICA_MISMATCH`: something was not the same; `difference` (may be NULL) and the error say what. The test then begins
 /// anew with the next tick. Otherwise refuses as `mica_world_step`, `mica_snapshot_take` and `mica_snapshot_restore`; a
