@@ -34,6 +34,18 @@ bool canvas_copy(void *to, const void *from, int32_t count, const mica_hook_cont
     return true;
 }
 
+// What checksums see of a canvas.
+void canvas_tell(const void *value, const mica_sink *sink, const mica_hook_context *context) {
+    (void)context;
+    const Canvas *canvas = value;
+    const int32_t size[] = {canvas->width, canvas->height};
+    sink->put(sink->user, size, sizeof(size));
+    sink->put(sink->user, &canvas->extent, sizeof(canvas->extent));
+    if (canvas->pixels != NULL) {
+        sink->put(sink->user, canvas->pixels, pixels_size(canvas));
+    }
+}
+
 bool canvas_open(Canvas *canvas, int32_t width, int32_t height, double extent) {
     if (width < 1 || width > 16384 || height < 1 || height > 16384 || !(extent > 0)) {
         return false;

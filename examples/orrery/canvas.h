@@ -16,7 +16,9 @@ typedef struct Canvas {
 // that are taken back is taken back too; files do without.
 void canvas_destruct(void *values, int32_t count, const mica_hook_context *context);
 bool canvas_copy(void *to, const void *from, int32_t count, const mica_hook_context *context);
-MICA_COMPONENT_WITH(Canvas, (.transient = true, .hooks = {.destruct = canvas_destruct, .copy = canvas_copy}));
+void canvas_tell(const void *value, const mica_sink *sink, const mica_hook_context *context);
+MICA_COMPONENT_WITH(Canvas, (.transient = true,
+                             .hooks = {.destruct = canvas_destruct, .copy = canvas_copy, .write = canvas_tell}));
 
 // Gives a canvas its pixels, black; false: no memory, or a size out of 1 to 16384.
 bool canvas_open(Canvas *canvas, int32_t width, int32_t height, double extent);
