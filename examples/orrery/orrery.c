@@ -124,6 +124,20 @@ static bool is_ellipse(mica_run *run, const Orbit *orbit, mica_entity entity) {
     return false;
 }
 
+// System: what follows from the elements of an orbit, once for each that is new or has changed.
+static void work_out_orbits(mica_run *run) {
+    mica_each (run, it) {
+        OrbitFrame *frame = mica_write_of(it, OrbitFrame);
+        const Orbit *orbit = mica_read_of(it, Orbit);
+        for (int32_t i = 0; i < it.count; i++) {
+            if (!is_ellipse(run, &orbit[i], it.entities[i])) {
+                return;
+            }
+            work_out(&frame[i], &orbit[i]);
+        }
+    }
+}
+
 // System: every body on its orbit. Where it is depends on the day alone.
 static void follow_orbits(mica_run *run) {
     double days = 0;
@@ -132,15 +146,9 @@ static void follow_orbits(mica_run *run) {
     }
     mica_each (run, it) {
         mica_transform *transform = mica_write_of(it, mica_transform);
-        OrbitFrame *frame = mica_write_of(it, OrbitFrame);
+        const OrbitFrame *frame = mica_read_of(it, OrbitFrame);
         const Orbit *orbit = mica_read_of(it, Orbit);
         for (int32_t i = 0; i < it.count; i++) {
-            if (frame[i].mean_motion == 0) {
-                if (!is_ellipse(run, &orbit[i], it.entities[i])) {
-                    return;
-                }
-                work_out(&frame[i], &orbit[i]);
-            }
             const double mean = orbit[i].mean_anomaly * pi / 180 + frame[i].mean_motion * days;
             const mica_sine_cosine anomaly = eccentric_anomaly(mean, orbit[i].eccentricity);
             const double x = anomaly.cosine - orbit[i].eccentricity;
@@ -309,10 +317,13 @@ MICA_PLUGIN(mica_world *world, const mica_plugin_host *host) {
     const mica_system_def systems[] = {
         {.name = "grow_belts", .stage = MICA_FIRST, .run = grow_belts},
         {.name = "turn_pages", .run = turn_pages, .query = {mica_write(Ephemeris)}},
+        {.name = "work_out_orbits",
+         .run = work_out_orbits,
+         .query = {mica_write(OrbitFrame), mica_read(Orbit), mica_changed(Orbit)}},
         {.name = "follow_orbits",
          .run = follow_orbits,
-         .after = {"turn_pages"},
-         .query = {mica_write(mica_transform), mica_write(OrbitFrame), mica_read(Orbit)},
+         .after = {"turn_pages", "work_out_orbits"},
+         .query = {mica_write(mica_transform), mica_read(OrbitFrame), mica_read(Orbit)},
          .query_count = 1,
          .queries = {{{mica_read(Ephemeris)}}}},
         {.name = "draw_trails",
