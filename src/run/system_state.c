@@ -1,15 +1,17 @@
 // Systems as a part of the world's state: the clock, and what each system keeps from tick to tick.
 //
 //   u64 ticks completed, u64 bits of the seconds that are due, u32 systems; by system, ascending by name:
-//     text name, u32 bytes of what follows, u8 flags, u64 age of its last run, 4 u64 random numbers,
+//     text name, u32 bytes of what follows, u8 flags, 4 u64 random numbers,
 //     u32 event readers, by reader ascending by type: text type, u64 events it has yet to see,
 //     if it has a value: text type, the value (beside the bytes if its type has hooks)
 //   u32 systems that were started, in order of start: u32 place of each among the systems above
+//   by system, in the same order: u64 age of its last run
 //
-// An age is 0 where there was no run, else 1 and the versions since: so it stays the same from tick to tick. Systems go
-// by their names. A record of one that the world does not have is passed over; one of the world's that has no record
-// comes into the state in which it was added. Which functions there are, the queries, the plan and all times that were
-// measured belong to the world, not to its state.
+// An age is 0 where there was no run, else 1 and the versions since: so it stays the same from tick to tick. Ages stand
+// last, since they count in no comparison: versions grow when somebody looks. Systems go by their names. A record of
+// one that the world does not have is passed over; one of the world's that has no record comes into the state in which
+// it was added. Which functions there are, the queries, the plan and all times that were measured belong to the world,
+// not to its state.
 //
 // Starting is state, since what start functions do to the world is. Whether a stop function is due is not: it stays
 // due when a system goes back to not being started, so that what start has opened is closed once in the end.
@@ -25,10 +27,12 @@ static const char call[] = "mica_snapshot_restore";
 
 enum { FLAG_ENABLED = 1, FLAG_VALUE = 2, FLAG_HOOKS = 4, FLAG_ALL = 7 };
 enum {
-    FIXED_BYTE_SIZE = 1 + 8 + 32 + 4, // of what follows a system's name and its number of bytes
+    FIXED_BYTE_SIZE = 1 + 32 + 4, // of what follows a system's name and its number of bytes
     READER_LEAST_BYTE_SIZE = 4 + 8,
-    SYSTEM_LEAST_BYTE_SIZE = 4 + 4 + FIXED_BYTE_SIZE,
-    PLACE_BYTE_SIZE = 4
+    AGE_BYTE_SIZE = 8,
+    SYSTEM_LEAST_BYTE_SIZE = 4 + 4 + FIXED_BYTE_SIZE + AGE_BYTE_SIZE,
+    PLACE_BYTE_SIZE = 4,
+    COUNT_AT = 8 + 8 // where the number of systems stands
 };
 
 static bool has_hooks(const mi_type *type) {
@@ -61,14 +65,13 @@ static uint8_t *put_name(uint8_t *at, const char *text) {
     return mi_put_text(at, text, (uint32_t)strlen(text));
 }
 
-static uint8_t *put_system(mi_writer *writer, uint8_t *at, const mi_system *system, uint64_t version) {
+static uint8_t *put_system(mi_writer *writer, uint8_t *at, const mi_system *system) {
     const mi_type *type = system->state_type;
     const bool is_kept = type != NULL && has_hooks(type);
     at = put_name(at, system->order.name);
     at = mi_put_u32(at, body_size(system));
     *at++ = (uint8_t)((system->enabled_next ? FLAG_ENABLED : 0) | (type != NULL ? FLAG_VALUE : 0) |
                       (is_kept ? FLAG_HOOKS : 0));
-    at = mi_put_u64(at, system->since == 0 ? 0 : version - system->since + 1);
     for (uint32_t i = 0; i < sizeof(system->random.words) / sizeof(*system->random.words); i++) {
         at = mi_put_u64(at, system->random.words[i]);
     }
@@ -105,11 +108,19 @@ static uint8_t *put_starts(uint8_t *at, const mi_systems *systems) {
     return at;
 }
 
+static uint8_t *put_ages(uint8_t *at, const mi_systems *systems, uint64_t version) {
+    for (uint32_t i = 0; i < systems->named.count; i++) {
+        const uint64_t since = systems->named.data[i]->since;
+        at = mi_put_u64(at, since == 0 ? 0 : version - since + 1);
+    }
+    return at;
+}
+
 static size_t record_size(const mi_systems *systems) {
     size_t size = sizeof(systems->tick) + sizeof(systems->due_seconds) + 2 * sizeof(uint32_t);
     for (uint32_t i = 0; i < systems->named.count; i++) {
         const mi_system *system = systems->named.data[i];
-        size += text_size(system->order.name) + sizeof(uint32_t) + (size_t)body_size(system);
+        size += text_size(system->order.name) + sizeof(uint32_t) + (size_t)body_size(system) + AGE_BYTE_SIZE;
         size += system->started ? PLACE_BYTE_SIZE : 0;
     }
     return size;
@@ -128,11 +139,17 @@ static void save_systems(const mica_world *world, mi_writer *writer) {
     at = mi_put_double(at, systems->due_seconds);
     at = mi_put_u32(at, systems->named.count);
     for (uint32_t i = 0; i < systems->named.count; i++) {
-        at = put_system(writer, at, systems->named.data[i], world->store.version);
+        at = put_system(writer, at, systems->named.data[i]);
     }
     at = put_starts(at, systems);
+    at = put_ages(at, systems, world->store.version);
     MI_ASSERT(at == writer->record->bytes.data + writer->record->bytes.count);
     (void)at;
+}
+
+static uint32_t lasting_size(const mi_record *record) {
+    const uint32_t count = record->bytes.count == 0 ? 0 : mi_get_u32(record->bytes.data + COUNT_AT);
+    return record->bytes.count - count * AGE_BYTE_SIZE;
 }
 
 // Preparing
@@ -325,7 +342,6 @@ static void read_system(mica_world *world, mi_reader *reader, prepared_system *o
     }
     own->is_known = true;
     own->is_enabled = (flags & FLAG_ENABLED) != 0;
-    own->age = mi_read_u64(reader);
     for (uint32_t i = 0; i < sizeof(own->random.words) / sizeof(*own->random.words); i++) {
         own->random.words[i] = mi_read_u64(reader);
     }
@@ -401,6 +417,15 @@ static void read_starts(mi_reader *reader, prepared_systems *prepared) {
     }
 }
 
+static void read_ages(mi_reader *reader, prepared_systems *prepared) {
+    for (uint32_t i = 0; i < prepared->places.count; i++) {
+        const uint64_t age = mi_read_u64(reader);
+        if (prepared->places.data[i] != UINT32_MAX) {
+            prepared->systems.data[prepared->places.data[i]].age = age;
+        }
+    }
+}
+
 static mica_result prepare_systems(mica_world *world, mi_reader *reader, void **to) {
     *to = NULL;
     mi_systems *systems = mi_systems_find(world);
@@ -421,6 +446,7 @@ static mica_result prepare_systems(mica_world *world, mi_reader *reader, void **
         }
         read_systems(world, reader, prepared);
         read_starts(reader, prepared);
+        read_ages(reader, prepared);
         mi_reader_end(reader);
         result = reader->result;
     }
@@ -520,6 +546,7 @@ static void commit_systems(mica_world *world, void *from) {
 
 const mi_part mi_systems_part = {.name = "systems",
                                  .save = save_systems,
+                                 .lasting_size = lasting_size,
                                  .prepare = prepare_systems,
                                  .commit = commit_systems,
                                  .cancel = cancel_systems};

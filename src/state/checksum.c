@@ -342,7 +342,8 @@ static void sum_marks(summing *s) {
 
 static void sum_record(summing *s, const mi_part *part, const mi_record *record) {
     const uint64_t seed = mi_digest_seed_of(DOMAIN_PART, part->name).a;
-    s->sum += record->bytes.count == 0 ? 0 : mi_digest_bytes(seed, record->bytes.data, record->bytes.count);
+    const uint32_t size = mi_part_lasting_size(part, record);
+    s->sum += size == 0 ? 0 : mi_digest_bytes(seed, record->bytes.data, size);
     for (uint32_t i = 0; i < record->values.count; i++) {
         value_kind kind;
         if (!find_value_kind(s, record->values.data[i].type, &kind)) {

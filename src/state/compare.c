@@ -520,22 +520,23 @@ static bool are_values_equal(comparison *c, const mi_record *a, const mi_record 
     return true;
 }
 
-static void compare_records(comparison *c, const char *name, const mi_record *const records[2]) {
+static void compare_records(comparison *c, const mi_part *part, const mi_record *const records[2]) {
     static const mi_record none = {.heap = NULL};
     const mi_record *a = records[0] != NULL ? records[0] : &none;
     const mi_record *b = records[1] != NULL ? records[1] : &none;
-    const uint32_t shared = a->bytes.count < b->bytes.count ? a->bytes.count : b->bytes.count;
+    const uint32_t sizes[2] = {mi_part_lasting_size(part, a), mi_part_lasting_size(part, b)};
+    const uint32_t shared = sizes[0] < sizes[1] ? sizes[0] : sizes[1];
     uint32_t offset = 0;
     while (offset < shared && a->bytes.data[offset] == b->bytes.data[offset]) {
         offset++;
     }
-    if (offset == a->bytes.count && offset == b->bytes.count && are_values_equal(c, a, b)) {
+    if (offset == sizes[0] && offset == sizes[1] && are_values_equal(c, a, b)) {
         return;
     }
     if (c->result == MICA_OK) {
-        begin_part(c, name);
+        begin_part(c, part->name);
         mi_text_add(&c->text, "the part \"%s\" of the state differs, from byte %" PRIu32 " of %" PRIu32 " and %" PRIu32,
-                    name, offset, a->bytes.count, b->bytes.count);
+                    part->name, offset, sizes[0], sizes[1]);
     }
 }
 
@@ -572,7 +573,7 @@ static void compare_part(comparison *c, uint32_t side, const mi_view_part *part)
         if (part->part->holds_resources) {
             compare_resources(c, records);
         } else {
-            compare_records(c, part->part->name, records);
+            compare_records(c, part->part, records);
         }
     }
     if (has_other) {

@@ -148,14 +148,17 @@ bool mi_read_resource(mi_reader *reader, mi_recorded_resource *resource);
 // which nothing is written: a record without bytes says the same as none.
 typedef struct mi_part {
     const char *name; // no other part has it
-    // What is written tells of storage, versions or other things that do not show in what a program sees: it counts in
-    // exact checksums and comparisons alone.
+    // What is written tells of storage or other things that do not show in what a program sees: it counts in exact
+    // checksums and comparisons alone.
     bool is_inner;
     bool holds_resources; // the record is a list of resources: mi_read_resource
     // A number that differs from all that it was before as soon as `save` might write something else. It never goes
     // back, with a restore neither. NULL: the part is written for every snapshot.
     uint64_t (*stamp)(const struct mica_world *world);
     void (*save)(const struct mica_world *world, mi_writer *writer);
+    // Of a record that `save` has written: how many bytes from the first one on count in checksums and comparisons.
+    // What follows is in versions, which grow when somebody looks, and says nothing beside that. NULL: all.
+    uint32_t (*lasting_size)(const mi_record *record);
     // Reads; `reader` NULL: the snapshot knows nothing of the part, which is to be in its initial state. Anything but
     // MICA_OK: the reader's failure, or MICA_OUT_OF_MEMORY; no error is set. Slots have the capacity that they are
     // going to need. The record stays where it is until commit or cancel, so what is prepared may lead into it.
@@ -167,6 +170,10 @@ typedef struct mi_part {
     // wherever a snapshot was not taken of a world but put together from bytes.
     const char *(*check)(const struct mica_world *world, const void *prepared, const struct mica_snapshot *snapshot);
 } mi_part;
+
+static inline uint32_t mi_part_lasting_size(const mi_part *part, const mi_record *record) {
+    return part->lasting_size == NULL ? record->bytes.count : part->lasting_size(record);
+}
 
 // The parts that every world has, in the order in which they are written and read; those of extensions follow.
 extern const mi_part *const mi_world_parts[];

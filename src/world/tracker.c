@@ -419,7 +419,7 @@ static void commit_changes(mica_world *world, void *prepared) {
         mi_tracker *tracker = kept->all.data[i];
         prepared_tracker *from = &changes->trackers.data[i];
         const mi_tracked old = tracker->state;
-        if ((from->tracks & MI_TRACKS_ROWS) == 0) {
+        if ((tracker->tracks & ~from->tracks & MI_TRACKS_ROWS) != 0) {
             from->state.rows_since = world->store.version; // what was written before is not known by rows
         }
         tracker->state = from->state;
@@ -434,8 +434,13 @@ static void commit_changes(mica_world *world, void *prepared) {
     cancel_changes(world, changes);
 }
 
+static uint32_t lasting_size(const mi_record *record) {
+    (void)record; // all of it is about versions
+    return 0;
+}
+
 static const mi_part changes_part = {.name = "changes",
-                                     .is_inner = true,
+                                     .lasting_size = lasting_size,
                                      .stamp = changes_stamp,
                                      .save = save_changes,
                                      .prepare = prepare_changes,

@@ -571,6 +571,45 @@ static void what_a_walk_has_written_counts(void **state) {
     mica_world_destroy(world);
 }
 
+static void do_nothing(mica_run *run) {
+    (void)run;
+}
+
+static uint64_t checksum_of_order(mica_world *world) {
+    return checksum_with(world, &(mica_checksum_options){.exact = true});
+}
+
+// Versions grow when somebody looks: how old things are by them does not count.
+static void looking_does_not_change_it(void **state) {
+    (void)state;
+    mica_world *world = make_world(&plain);
+    const mica_system_def def = {.name = "idle", .run = do_nothing};
+    assert_int_not_equal(mica_system_add(world, &def).id, 0);
+    const mica_term terms[] = {{.component = component_of(world, 1), .use = MICA_USE_REMOVED}};
+    mica_query *removals = mica_query_create(world, terms, 1);
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    mica_destroy(world, entity_at(3)); // the snapshot is of a later version than this
+    const uint64_t before = checksum_of(world);
+    const uint64_t exactly_before = checksum_of_order(world);
+    mica_snapshot *snapshot = mica_snapshot_take(world, NULL);
+    assert_non_null(snapshot);
+    assert_int_equal(checksum_of(world), before);
+    assert_int_equal(checksum_of_order(world), exactly_before);
+    assert_int_equal(checksum_of_snapshot(snapshot), before);
+    const uint64_t version = mica_world_version(world);
+    assert_int_not_equal(mica_world_advance_version(world), 0);
+    assert_true(mica_world_version(world) > version);
+    assert_int_equal(checksum_of(world), before);
+    assert_int_equal(checksum_of_order(world), exactly_before);
+    mica_difference difference;
+    const mica_checksum_options exactly = {.exact = true};
+    assert_int_equal(mica_snapshot_compare_world(snapshot, world, &exactly, &difference), MICA_OK);
+    assert_string_equal(difference.kind == MICA_DIFFERENCE_NONE ? "" : difference.text, "");
+    mica_snapshot_release(snapshot);
+    mica_query_release(removals);
+    mica_world_destroy(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_same_for_every_storage_order_and_registration),
@@ -594,6 +633,7 @@ int main(void) {
         cmocka_unit_test(large_values_count_byte_by_byte),
         cmocka_unit_test(a_world_of_many_chunks_has_one_too),
         cmocka_unit_test(what_a_walk_has_written_counts),
+        cmocka_unit_test(looking_does_not_change_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -397,6 +397,36 @@ static void a_description_counts_what_differs(void **state) {
     mica_world_destroy(w.world);
 }
 
+// What is tracked of changes is the same in a world that was copied as in the one that it was copied from.
+static void a_delta_goes_with_a_copy_whose_queries_ask_for_changes(void **state) {
+    (void)state;
+    mica_world *worlds[2];
+    mica_schema *schema = mica_schema_create(NULL);
+    const mica_term terms[] = {mica_added(Position)};
+    mica_query *queries[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        worlds[i] = mica_world_create(&(mica_world_def){.schema = schema});
+        assert_non_null(worlds[i]);
+        queries[i] = mica_query_create(worlds[i], terms, 1);
+    }
+    const mica_entity entity = mica_spawn(worlds[0], mica_value_of(Position, {1, 2, 3}));
+    mica_snapshot *a = mica_snapshot_take(worlds[0], NULL);
+    mica_set(worlds[0], entity, Position, {3, 2, 1});
+    mica_snapshot *b = mica_snapshot_take(worlds[0], NULL);
+    delta_bytes delta = delta_between(a, b);
+    assert_int_equal(mica_snapshot_restore(a, worlds[1], NULL), MICA_OK);
+    assert_applies(worlds[1], &delta, MICA_DELTA_FORWARDS);
+    assert_int_equal(mica_get(worlds[1], entity, Position)->x, 3);
+    mica_delta_release(delta.delta);
+    mica_snapshot_release(a);
+    mica_snapshot_release(b);
+    for (uint32_t i = 0; i < 2; i++) {
+        mica_query_release(queries[i]);
+        mica_world_destroy(worlds[i]);
+    }
+    mica_schema_release(schema);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_delta_leads_there_and_back),
@@ -408,6 +438,7 @@ int main(void) {
         cmocka_unit_test(values_with_hooks_are_refused_if_they_differ),
         cmocka_unit_test(memory_that_is_missing_leaves_everything_as_it_was),
         cmocka_unit_test(a_description_counts_what_differs),
+        cmocka_unit_test(a_delta_goes_with_a_copy_whose_queries_ask_for_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

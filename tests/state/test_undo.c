@@ -392,6 +392,33 @@ static void no_memory_leaves_world_and_history(void **state) {
     state_world_open(&w, NULL);
 }
 
+static void do_nothing(mica_run *run) {
+    (void)run;
+}
+
+static void who_only_looks_between_steps_changes_nothing(void **state) {
+    (void)state;
+    const mica_system_def def = {.name = "idle", .run = do_nothing};
+    assert_int_not_equal(mica_system_add(w.world, &def).id, 0);
+    const mica_term terms[] = {mica_removed(Position)};
+    mica_query *removals = mica_query_create(w.world, terms, 1);
+    const mica_entity ship = mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}));
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    mica_history *history = open_history(NULL);
+    mica_world_advance_version(w.world);
+    begin(history, "lose the position");
+    mica_remove(w.world, ship, Position);
+    end(history);
+    mica_world_advance_version(w.world);
+    mica_snapshot_release(take());
+    assert_int_equal(mica_history_undo(history), MICA_OK);
+    mica_world_advance_version(w.world);
+    assert_int_equal(mica_history_redo(history), MICA_OK);
+    assert_false(mica_has(w.world, ship, Position));
+    mica_history_destroy(history);
+    mica_query_release(removals);
+}
+
 static void misuse_is_refused(void **state) {
     (void)state;
     assert_null(mica_history_create(NULL, NULL));
@@ -423,6 +450,7 @@ int main(void) {
         CASE(the_oldest_steps_are_forgotten),
         CASE(references_are_good_where_what_they_name_is),
         CASE(no_memory_leaves_world_and_history),
+        CASE(who_only_looks_between_steps_changes_nothing),
         CASE(misuse_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
