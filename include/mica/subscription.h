@@ -73,7 +73,7 @@ MICA_API int32_t mica_subscription_count(const mica_subscription *subscription);
 /// An entity that was listed as made and has been destroyed since the last call is not written: nobody has heard of it.
 /// One whose making was heard of, or that is older, is written with `MICA_CHANGE_DESTROYED`, and with the components
 /// that went with it as `MICA_CHANGE_REMOVED`. If its slot is used again meanwhile, the old entity and the new one are
-/// two.
+/// two; so are the one that was destroyed and the same one made again, if a restore has brought it back.
 ///
 /// -1: `MICA_INVALID` (no subscription, no array, a negative capacity), or `MICA_OUT_OF_MEMORY`: at some time since the
 /// last call there was no memory to list a change. The list is empty then, and has to be taken for a list of

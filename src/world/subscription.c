@@ -5,6 +5,9 @@
 // is the entity's: nothing has to be cleared when entries go, and an entity whose slot is used again does not find the
 // entry of the one before.
 //
+// The entry of an entity that has ended is found no more either: if a restore brings it back, it is another one to who
+// listens, and may end again without being heard of.
+//
 // An entity that is made and destroyed again while it is listed leaves an entry for the null entity. When the array is
 // full, what is not needed is closed up first if it is a half or more, so that a list that is never collected is as
 // long as the entities in it, and the cost of a change stays O(1).
@@ -54,7 +57,8 @@ static mica_change *find(const mica_subscription *subscription, mica_entity enti
         !mica_entity_equal(subscription->listed.data[position].entity, entity)) {
         return NULL;
     }
-    return &subscription->listed.data[position];
+    mica_change *listed = &subscription->listed.data[position];
+    return (listed->flags & MICA_CHANGE_DESTROYED) == 0 ? listed : NULL;
 }
 
 // Takes entries that were handed out, and those of nobody, out of the array.
@@ -260,8 +264,9 @@ static const char *validate_subscriptions(const mica_world *world, const void *s
         }
         for (uint32_t i = subscription->taken; i < subscription->listed.count; i++) {
             const mica_entity entity = subscription->listed.data[i].entity;
+            const bool has_ended = (subscription->listed.data[i].flags & MICA_CHANGE_DESTROYED) != 0;
             void_count += mica_entity_is_null(entity);
-            if (mica_entity_alive(subscription->world, entity) &&
+            if (mica_entity_alive(subscription->world, entity) && !has_ended &&
                 find(subscription, entity) != &subscription->listed.data[i]) {
                 return "subscriptions: a living entity is listed and not found";
             }

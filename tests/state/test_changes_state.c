@@ -661,6 +661,37 @@ static void check_heard(const heard_log *log, uint32_t *at, mica_signal_kind kin
     ++*at;
 }
 
+// Whoever is listed as destroyed and comes back is another one to who listens.
+static void subscriptions_hear_that_those_who_came_back_end_again(mica_world *world) {
+    const mica_entity known = mica_spawn(world, mica_value_of(Other, {1}));
+    mica_snapshot *snapshot = take(world);
+    mica_subscription *subscription = mica_subscribe(world, NULL);
+    mica_change changes[8];
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        mica_destroy(world, known);
+        const mica_entity next = turn == 0 ? MICA_NULL : mica_entity_create(world); // in its slot
+        restore(snapshot, world);
+        assert_int_equal(mica_subscription_count(subscription), 2);
+        mica_destroy(world, known);
+        assert_valid(world);
+        const int32_t count = mica_subscription_collect(subscription, changes, 8);
+        assert_int_equal(count, 1); // of what came in between nobody has to hear
+        assert_entity_equal(changes[0].entity, known);
+        assert_int_equal(changes[0].flags, MICA_CHANGE_DESTROYED | MICA_CHANGE_REMOVED);
+        restore(snapshot, world);
+        assert_int_equal(mica_subscription_collect(subscription, changes, 8), 1);
+        assert_int_equal(changes[0].flags, MICA_CHANGE_CREATED | MICA_CHANGE_ADDED | MICA_CHANGE_VALUE);
+        assert_false(mica_alive(world, next));
+    }
+    mica_destroy(world, known);
+    restore(snapshot, world);
+    assert_int_equal(mica_subscription_collect(subscription, changes, 8), 2); // first that it ended, then that it came
+    assert_int_equal(changes[0].flags, MICA_CHANGE_DESTROYED | MICA_CHANGE_REMOVED);
+    assert_int_equal(changes[1].flags, MICA_CHANGE_CREATED | MICA_CHANGE_ADDED | MICA_CHANGE_VALUE);
+    mica_subscription_destroy(subscription);
+    mica_snapshot_release(snapshot);
+}
+
 static void observers_hear_nothing_unless_asked(mica_world *world) {
     const mica_entity fifth = spawn_ten(world);
     mica_snapshot *snapshot = take(world);
@@ -878,6 +909,7 @@ EVERY_STORAGE(systems_see_in_a_rerun_what_they_saw_the_first_time)
 EVERY_STORAGE(indexes_are_right_after_a_restore)
 EVERY_STORAGE(orders_are_not_fooled_by_versions_that_come_again)
 EVERY_STORAGE(subscriptions_list_those_who_differ)
+EVERY_STORAGE(subscriptions_hear_that_those_who_came_back_end_again)
 EVERY_STORAGE(observers_hear_nothing_unless_asked)
 EVERY_STORAGE(observers_hear_the_net_difference_on_request)
 EVERY_STORAGE(what_observers_record_is_applied_to_the_restored_world)
@@ -899,9 +931,11 @@ int main(void) {
                             TEST_OF(systems_see_in_a_rerun_what_they_saw_the_first_time) TEST_OF(
                                 indexes_are_right_after_a_restore)
                                 TEST_OF(orders_are_not_fooled_by_versions_that_come_again) TEST_OF(
-                                    subscriptions_list_those_who_differ) TEST_OF(observers_hear_nothing_unless_asked)
-                                    TEST_OF(observers_hear_the_net_difference_on_request)
-                                        TEST_OF(what_observers_record_is_applied_to_the_restored_world)
+                                    subscriptions_list_those_who_differ)
+                                    TEST_OF(subscriptions_hear_that_those_who_came_back_end_again) TEST_OF(
+                                        observers_hear_nothing_unless_asked)
+                                        TEST_OF(observers_hear_the_net_difference_on_request) TEST_OF(
+                                            what_observers_record_is_applied_to_the_restored_world)
                                             TEST_OF(who_is_disabled_by_a_restore_leaves_queries) TEST_OF(
                                                 an_observer_of_what_comes_sees_the_restored_value)
                                                 TEST_OF(an_entity_that_was_restored_is_in_the_next_snapshot) TEST_OF(
