@@ -27,7 +27,7 @@ static const char extension_key;
 // Pages
 
 static uint64_t page_number(const mi_event_queue *queue, uint64_t number) {
-    return (number - queue->origin) >> queue->page_shift;
+    return number >> queue->page_shift;
 }
 
 static void **page_slot(const mi_event_queue *queue, uint64_t page) {
@@ -37,7 +37,7 @@ static void **page_slot(const mi_event_queue *queue, uint64_t page) {
 void *mi_event_at(const mi_event_queue *queue, uint64_t number) {
     const uint64_t mask = ((uint64_t)1 << queue->page_shift) - 1;
     uint8_t *page = *page_slot(queue, page_number(queue, number));
-    return page + ((number - queue->origin) & mask) * queue->type->info.size;
+    return page + (number & mask) * queue->type->info.size;
 }
 
 // How many events from `number` on follow each other in memory.
@@ -47,7 +47,7 @@ static uint64_t run_length(const mi_event_queue *queue, uint64_t number) {
         return left;
     }
     const uint64_t size = (uint64_t)1 << queue->page_shift;
-    const uint64_t in_page = size - ((number - queue->origin) & (size - 1));
+    const uint64_t in_page = size - (number & (size - 1));
     return left < in_page ? left : in_page;
 }
 
@@ -162,7 +162,6 @@ static void end_events(mica_world *world, mi_event_queue *queue, uint64_t end) {
     }
     if (queue->first == queue->next) {
         retire_page(queue, page_number(queue, queue->next));
-        queue->origin = queue->next;
     }
 }
 
@@ -260,7 +259,6 @@ void mi_event_queue_restart(mica_world *world, mi_event_queue *queue) {
     end_events(world, queue, queue->next);
     queue->first = 0;
     queue->next = 0;
-    queue->origin = 0;
     queue->count_limit = 0;
     memset(queue->marks, 0, queue->tick_limit * sizeof(uint64_t));
 }
@@ -305,7 +303,7 @@ static const char *validate_queue(const mi_event_queue *queue) {
     if (gone_count != queue->gone_count || (queue->busy == 0 && gone_count > 0)) {
         return "events: handlers that were unbound are counted wrongly";
     }
-    if (queue->origin > queue->first || queue->first > queue->next) {
+    if (queue->first > queue->next) {
         return "events: the numbers are not in order";
     }
     for (uint64_t number = queue->first; fault == NULL && queue->type->info.size > 0 && number < queue->next;
@@ -621,7 +619,6 @@ static void pass_unheard(mica_world *world, mi_event_queue *queue) {
         end_events(world, queue, queue->next);
         queue->next++;
         queue->first = queue->next;
-        queue->origin = queue->next;
     }
     queue->sent_count++;
     queue->unheard_count++;
@@ -639,7 +636,7 @@ bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *valu
     }
     if (type->info.size > 0) {
         const uint64_t slot_mask = ((uint64_t)1 << queue->page_shift) - 1;
-        if (((queue->next - queue->origin) & slot_mask) == 0) { // another page
+        if ((queue->next & slot_mask) == 0) { // another page
             collect(world, queue);
         }
         if (!mi_event_have_place(&world->heap, queue) ||

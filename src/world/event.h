@@ -47,8 +47,8 @@ typedef struct mi_event_queue {
 
     uint64_t first;         // the first event in memory
     uint64_t next;          // the number of the next one to be sent; a restore brings it back
-    uint64_t origin;        // the number that stands in the first slot of page 0
-    void **pages;           // page p in slot p modulo the capacity; NULL where no event is, but for the next one's
+    void **pages;           // page p = number >> page_shift in slot p modulo the capacity; NULL where no
+                            // event is, but for the next one's
     uint32_t page_capacity; // 0 or a power of two
     void *spare;            // pages that wait to be used again, each begins with the address of the next; NULL: none
     uint32_t page_shift;

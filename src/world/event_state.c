@@ -1,13 +1,14 @@
 // Events as state of a world: what snapshots keep of the bus.
 //
 // A queue's record says how many events were ever sent, holds those that somebody has yet to see, and tells how old
-// they are, how many of them the handlers have yet to be told of, and where in a page they begin: spans are cut where
-// pages end, so that a system that adds up span by span gets the same sums again. Handlers and readers are no state.
+// they are, and how many of them the handlers have yet to be told of. Spans are cut where pages end, which follows from
+// the events' numbers, so that a system that adds up span by span gets the same sums again. Handlers and readers are no
+// state.
 // Readers of systems are placed by the systems' own part, behind this one; those of the program stay, and are brought
 // back to what the restored queue has where they stand beyond.
 //
 // The record: the number of queues, and in order of their types' names those that differ from a new one, each as
-//   name, events ever sent u64, limit of ticks u32, limit of events u32, kept u64, place in page u32,
+//   name, events ever sent u64, limit of ticks u32, limit of events u32, kept u64,
 //   whether handlers are bound u8, to be delivered u64, and if any are kept: ages, values.
 // Ages are those of marks, the oldest first: how many events came after it (kept ones; there are no others whose age
 // matters) u64, for how many marks in a row u32, until that are all of them.
@@ -74,7 +75,6 @@ static void write_ages(const mi_events *events, const mi_event_queue *queue, uin
 static void write_queue(const mi_events *events, const mi_event_queue *queue, mi_writer *writer) {
     const uint64_t first = mi_event_first_unseen(queue);
     const uint64_t kept = queue->next - first;
-    const uint64_t page_mask = (UINT64_C(1) << queue->page_shift) - 1;
     const bool has_values = queue->type->info.size > 0;
     const bool has_handlers = mi_event_handler_count(queue) > 0;
     mi_write_component(writer, queue->type->info.id);
@@ -82,7 +82,6 @@ static void write_queue(const mi_events *events, const mi_event_queue *queue, mi
     mi_write_u32(writer, queue->tick_limit);
     mi_write_u32(writer, queue->count_limit);
     mi_write_u64(writer, kept);
-    mi_write_u32(writer, kept > 0 && has_values ? (uint32_t)((first - queue->origin) & page_mask) : 0);
     mi_write_u8(writer, has_handlers);
     mi_write_u64(writer, has_handlers ? queue->next - queue->delivered.next : 0);
     if (kept == 0) {
@@ -189,10 +188,9 @@ static void read_ages(const mi_events *events, mi_reader *reader, const mi_event
 }
 
 // Makes `kept` events, of which the last is the one before `content->next`.
-static void read_values(mica_world *world, mi_reader *reader, mi_event_queue *content, uint64_t kept, uint32_t phase) {
+static void read_values(mica_world *world, mi_reader *reader, mi_event_queue *content, uint64_t kept) {
     const uint64_t end = content->next;
     content->first = end - kept;
-    content->origin = content->first - phase;
     if (content->type->info.size == 0) {
         return;
     }
@@ -211,31 +209,25 @@ typedef struct queue_numbers {
     uint32_t tick_limit;
     uint32_t count_limit;
     uint64_t kept;
-    uint32_t phase;
     uint8_t has_handlers;
     uint64_t undelivered;
 } queue_numbers;
 
-static bool read_numbers(mi_reader *reader, const mi_event_queue *queue, queue_numbers *numbers) {
+static bool read_numbers(mi_reader *reader, queue_numbers *numbers) {
     *numbers = (queue_numbers){.next = mi_read_u64(reader)};
     numbers->tick_limit = mi_read_u32(reader);
     numbers->count_limit = mi_read_u32(reader);
     numbers->kept = mi_read_u64(reader);
-    numbers->phase = mi_read_u32(reader);
     numbers->has_handlers = mi_read_u8(reader);
     numbers->undelivered = mi_read_u64(reader);
     if (reader->result != MICA_OK) {
         return false;
     }
-    const uint64_t before = numbers->next - numbers->kept; // means something only if the first test below fails
     if (numbers->next > NUMBER_MAX || numbers->kept > numbers->next ||
         (numbers->count_limit > 0 && numbers->kept > numbers->count_limit)) {
         mi_read_fail(reader, MICA_FORMAT, "more events of a type are kept than there are");
     } else if (numbers->tick_limit == 0 || numbers->tick_limit > MICA_EVENT_TICKS_MAX) {
         mi_read_fail(reader, MICA_FORMAT, "a limit of ticks for events is out of range");
-    } else if (numbers->phase >> queue->page_shift != 0 || numbers->phase > before ||
-               (numbers->phase > 0 && (numbers->kept == 0 || queue->type->info.size == 0))) {
-        mi_read_fail(reader, MICA_FORMAT, "a place of events in their page is out of range");
     } else if (numbers->has_handlers > 1 || numbers->undelivered > (numbers->has_handlers ? numbers->kept : 0)) {
         mi_read_fail(reader, MICA_FORMAT, "more events are to be delivered than there are");
     }
@@ -258,7 +250,7 @@ static const mi_type *read_queue(mica_world *world, mi_reader *reader, const mi_
         mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
         return NULL;
     }
-    if (!read_numbers(reader, queue, &numbers)) {
+    if (!read_numbers(reader, &numbers)) {
         return NULL;
     }
     restored_queue *one = add_restored(world, restored, queue, numbers.tick_limit);
@@ -272,14 +264,13 @@ static const mi_type *read_queue(mica_world *world, mi_reader *reader, const mi_
     mi_event_queue *content = &one->content;
     content->next = numbers.next;
     content->first = numbers.next;
-    content->origin = numbers.next;
     content->count_limit = numbers.count_limit;
     for (uint32_t i = 0; i < content->tick_limit; i++) {
         content->marks[i] = numbers.next;
     }
     if (numbers.kept > 0) {
         read_ages(world->events, reader, content, numbers.kept);
-        read_values(world, reader, content, numbers.kept, numbers.phase);
+        read_values(world, reader, content, numbers.kept);
     }
     return type;
 }
@@ -349,7 +340,6 @@ static void commit_queue(mica_world *world, const restored_queue *restored) {
     mi_event_queue_end_content(world, queue);
     queue->first = content->first;
     queue->next = content->next;
-    queue->origin = content->origin;
     queue->pages = content->pages;
     queue->page_capacity = content->page_capacity;
     queue->marks = content->marks;

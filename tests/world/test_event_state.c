@@ -303,6 +303,32 @@ static void spans_are_cut_where_they_were(void **state) {
     assert_memory_equal(lengths[0], lengths[1], (size_t)counts[0] * sizeof(int32_t));
 }
 
+// Also where all events have been seen, so that none is in the record.
+static void spans_of_later_events_are_cut_where_they_were(void **state) {
+    fixture *f = *state;
+    mica_event_reader *reader = mi_event_reader_lend(f->world, f->types[1], "lent", "test");
+    f->readers[0] = reader;
+    for (int32_t i = 0; i < 5; i++) {
+        mica_send(f->world, Wide, {{i}});
+        mica_next_event(reader, Wide);
+    }
+    save(f);
+    int32_t lengths[2][64];
+    int32_t counts[2] = {0, 0};
+    for (int32_t turn = 0; turn < 2; turn++) {
+        for (int32_t i = 0; i < 40; i++) {
+            mica_send(f->world, Wide, {{i}});
+        }
+        while (counts[turn] < 64 && mica_next_events(reader, Wide, &lengths[turn][counts[turn]]) != NULL) {
+            counts[turn]++;
+        }
+        load(f);
+    }
+    assert_true(counts[0] > 1);
+    assert_int_equal(counts[0], counts[1]);
+    assert_memory_equal(lengths[0], lengths[1], (size_t)counts[0] * sizeof(int32_t));
+}
+
 // All of it, at random
 
 static void mix(fixture *f, uint64_t number) {
@@ -603,6 +629,7 @@ int main(void) {
         CASE(events_are_as_old_as_they_were),
         CASE(types_that_were_new_are_new_again),
         CASE(spans_are_cut_where_they_were),
+        CASE(spans_of_later_events_are_cut_where_they_were),
         CASE(the_next_thousand_operations_are_the_same_again),
         CASE(the_stamp_tells_of_every_change),
         CASE(ticks_in_which_nothing_waits_change_no_stamp),
