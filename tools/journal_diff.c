@@ -36,7 +36,8 @@ static int print_difference(mica_journal_reader *const readers[2], mica_world *w
     mica_snapshot *first = state_after(readers[0], world, tick);
     mica_snapshot *second = first == NULL ? NULL : state_after(readers[1], world, tick);
     mica_difference difference;
-    if (second != NULL && mica_snapshot_compare(first, second, NULL, &difference) == MICA_OK) {
+    const mica_checksum_options options = {.leave_transient = true}; // a journal knows nothing of them
+    if (second != NULL && mica_snapshot_compare(first, second, &options, &difference) == MICA_OK) {
         (void)printf("tick %" PRIu64 ": %s\n", tick, difference.text);
     } else if (second != NULL) {
         say("%s", mica_last_error());

@@ -39,10 +39,11 @@ static bool replay(mica_world *world, mica_journal_reader *reader, const argumen
     const mica_journal_info info = mica_journal_reader_info(reader);
     const uint64_t from = values->from_tick < 0 ? info.first_tick : (uint64_t)values->from_tick;
     const uint64_t to = values->to_tick < 0 ? info.last_tick : (uint64_t)values->to_tick;
+    const mica_checksum_options covered = {.leave_transient = true}; // as in the journal
     uint64_t checksum = 0;
     warn_of_rest(values->scene_path, &info);
     if (mica_journal_replay(reader, world, from, to, NULL) != MICA_OK ||
-        mica_world_checksum(world, NULL, &checksum) != MICA_OK) {
+        mica_world_checksum(world, &covered, &checksum) != MICA_OK) {
         say("%s: %s", values->scene_path, mica_last_error());
         return false;
     }

@@ -111,8 +111,9 @@ static bool write_scene(mica_world *world, const char *path) {
 }
 
 static bool print_checksum(mica_world *world) {
+    const mica_checksum_options covered = {.leave_transient = true}; // as in scenes and journals
     uint64_t checksum = 0;
-    if (mica_world_checksum(world, NULL, &checksum) != MICA_OK) {
+    if (mica_world_checksum(world, &covered, &checksum) != MICA_OK) {
         say("%s", mica_last_error());
         return false;
     }

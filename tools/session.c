@@ -4,6 +4,7 @@
 
 #include "say.h"
 
+#include <mica/name.h>
 #include <mica/transform.h>
 
 #include <stdlib.h>
@@ -32,10 +33,10 @@ static bool add_transform_system(mica_world *world) {
     return mica_system_find(world, "resolve_transforms").id != 0 || mica_transform_system_add(world).id != 0;
 }
 
-// What scenes of glTF are made of may stand in scenes of Mica too.
+// What scenes of glTF are made of may stand in scenes of Mica too; and names are in most of what journals hold.
 static bool register_components(mica_world *world) {
     mica_type *const types[] = {mica_type_of(mica_mesh_ref), mica_type_of(mica_camera_ref), mica_type_of(mica_skin_ref),
-                                mica_type_of(mica_light_ref)};
+                                mica_type_of(mica_light_ref), mica_type_of(mica_name)};
     bool is_fine = true;
     for (size_t i = 0; is_fine && i < sizeof(types) / sizeof(types[0]); i++) {
         is_fine = mica_world_register(world, types[i]) != 0;

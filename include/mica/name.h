@@ -10,14 +10,17 @@ MICA_BEGIN
 MICA_API void mica_name_destruct(void *values, int32_t count, const mica_hook_context *context);
 MICA_API bool mica_name_copy(void *to, const void *from, int32_t count, const mica_hook_context *context);
 MICA_API void mica_name_write(const void *value, const mica_sink *sink, const mica_hook_context *context);
+MICA_API mica_result mica_name_read(void *to, const void *bytes, size_t byte_size, const mica_hook_context *context);
 /// \endcond
 MICA_END
 
 /// A text of any length closed by zero, owned by the component; NULL is "". Set it by `mica_set_name` or by `mica_set`
 /// with any text, which is copied. Named "Name" in files.
 MICA_STRUCT_NAMED_WITH(mica_name, "Name",
-                       (.storage = MICA_TABLE,
-                        .hooks = {.destruct = mica_name_destruct, .copy = mica_name_copy, .write = mica_name_write}),
+                       (.storage = MICA_TABLE, .hooks = {.destruct = mica_name_destruct,
+                                                         .copy = mica_name_copy,
+                                                         .write = mica_name_write,
+                                                         .read = mica_name_read}),
                        { const char *text; });
 
 MICA_BEGIN

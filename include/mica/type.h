@@ -7,6 +7,7 @@
 
 #include <mica/config.h>
 #include <mica/memory.h>
+#include <mica/result.h>
 
 MICA_BEGIN
 
@@ -60,6 +61,12 @@ typedef struct mica_hooks {
     /// and no padding. Checksums and comparisons see values of the type by it instead of by its fields; a type with
     /// `destruct` or `copy` whose fields are not known has to have it for them.
     void (*write)(const void *value, const mica_sink *sink, const mica_hook_context *context) MICA_ZERO;
+    /// The inverse of `write`: makes a value in the raw memory `to` that holds what `byte_size` bytes tell, all pieces
+    /// one behind the other. With it and `copy` deltas, and so journals, carry values of the type; without it they
+    /// refuse them. The bytes may come from anywhere: nothing of them is to be trusted, nor is their address aligned,
+    /// and they are gone after the call. `MICA_OK`, or with nothing left to destruct `MICA_OUT_OF_MEMORY` or
+    /// `MICA_FORMAT`: `write` tells such bytes of no value. Any other code counts as `MICA_FORMAT`.
+    mica_result (*read)(void *to, const void *bytes, size_t byte_size, const mica_hook_context *context) MICA_ZERO;
     void *user MICA_ZERO;
     /// \cond internal: set for the library's relations alone. Makes the relation known to a world that is about to use
     /// the type for the first time; false: out of memory.

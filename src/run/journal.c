@@ -41,7 +41,7 @@ static mica_result make_difference(difference *made, const mica_snapshot *from, 
 }
 
 static mica_result compare(const mica_snapshot *a, const mica_snapshot *b, bool *is_same) {
-    const mica_checksum_options exactly = {.exact = true};
+    const mica_checksum_options exactly = {.exact = true, .leave_transient = true};
     uint64_t sums[2] = {0};
     mica_result result = mica_snapshot_checksum(a, &exactly, &sums[0]);
     if (result == MICA_OK) {
@@ -58,7 +58,8 @@ static mica_result append(mica_journal *journal, mi_journal_kind kind, mi_writer
         return mi_fail_memory(&journal->world->log, call, 0);
     }
     mi_journal_mark mark = {.kind = kind, .tick = mica_world_tick(journal->world)};
-    const mica_result result = mica_snapshot_checksum(after, NULL, &mark.checksum);
+    const mica_result result =
+        mica_snapshot_checksum(after, &(mica_checksum_options){.leave_transient = true}, &mark.checksum);
     if (result != MICA_OK) {
         return result;
     }

@@ -108,7 +108,8 @@ mica_snapshot *mi_journal_build_after(const mi_journal_source *source, mica_worl
     mica_snapshot *built =
         build(source, world, from, source->payload.after, source->payload.after_byte_size, number, call);
     uint64_t checksum = 0;
-    if (built != NULL && mica_snapshot_checksum(built, NULL, &checksum) != MICA_OK) {
+    if (built != NULL &&
+        mica_snapshot_checksum(built, &(mica_checksum_options){.leave_transient = true}, &checksum) != MICA_OK) {
         mica_snapshot_release(built);
         return NULL;
     }

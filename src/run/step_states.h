@@ -17,7 +17,7 @@ typedef struct mi_step_states {
     mi_heap *heap; // of what follows
     MI_ARRAY(mi_step_state) list;
     bool keeps;               // snapshots are kept, all of them
-    bool is_exact;            // checksums are
+    bool is_exact;            // checksums are, and cover transient values too
     mica_result result;       // MICA_OK, or why a state could not be noted; the error is set then
     mica_snapshot *last;      // the latest, so that the next one shares with it
     mica_step_function outer; // who watched before, and goes on being told

@@ -3,7 +3,8 @@
 //   u64 ticks completed, u64 bits of the seconds that are due, u32 systems; by system, ascending by name:
 //     text name, u32 bytes of what follows, u8 flags, 4 u64 random numbers,
 //     u32 event readers, by reader ascending by type: text type, u64 events it has yet to see,
-//     if it has a value: text type, the value (beside the bytes if its type has hooks)
+//     if it has a value: text type, the value (beside the bytes if its type has hooks; in a bare record not at all, and
+//     then a system keeps a value of a transient type as it is)
 //   u32 systems that were started, in order of start: u32 place of each among the systems above
 //   by system, in the same order: u64 age of its last run
 //
@@ -167,6 +168,7 @@ typedef struct prepared_system {
     bool is_known; // the record knows it
     bool is_enabled;
     bool is_started;
+    bool keeps_value;
     uint64_t age;
     mica_random random;
     const uint8_t *bytes; // of its value
@@ -274,6 +276,8 @@ static void read_value(mica_world *world, mi_reader *reader, prepared_system *ow
         mi_read_fail(reader, MICA_MISMATCH, "a system's own value is of another type here");
     } else if (type != NULL && has_hooks(type) != ((flags & FLAG_HOOKS) != 0)) {
         mi_read_fail(reader, MICA_FORMAT, "a value with hooks is not there");
+    } else if (type != NULL && has_hooks(type) && reader->is_bare && type->info.transient) {
+        own->keeps_value = true;
     } else if (type != NULL && has_hooks(type)) {
         make_value(world, reader, own);
     } else if (type != NULL) {
@@ -335,7 +339,7 @@ static void read_system(mica_world *world, mi_reader *reader, prepared_system *o
     }
     if (own == NULL) {
         mi_read_bytes(reader, size - sizeof(flags));
-        if ((flags & FLAG_HOOKS) != 0 && ++reader->value_at > reader->value_count) {
+        if ((flags & FLAG_HOOKS) != 0 && !reader->is_bare && ++reader->value_at > reader->value_count) {
             mi_read_fail(reader, MICA_FORMAT, "a value with hooks is not there");
         }
         return;
@@ -471,7 +475,7 @@ static void cancel_systems(mica_world *world, void *prepared) {
 static void commit_value(mica_world *world, const prepared_system *own) {
     const mi_type *type = own->system->state_type;
     const mica_allocator *allocator = &world->store.values;
-    if (type == NULL) {
+    if (type == NULL || own->keeps_value) {
         return;
     }
     mi_value_destruct(type, allocator, own->system->state, 1);
@@ -545,6 +549,7 @@ static void commit_systems(mica_world *world, void *from) {
 }
 
 const mi_part mi_systems_part = {.name = "systems",
+                                 .spares_transient = true,
                                  .save = save_systems,
                                  .lasting_size = lasting_size,
                                  .prepare = prepare_systems,

@@ -42,6 +42,25 @@ void mica_name_write(const void *value, const mica_sink *sink, const mica_hook_c
     sink->put(sink->user, text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
 }
 
+mica_result mica_name_read(void *to, const void *bytes, size_t byte_size, const mica_hook_context *context) {
+    mica_name *name = (mica_name *)to;
+    name->text = NULL;
+    if (byte_size == 0) {
+        return MICA_OK;
+    }
+    if (byte_size == SIZE_MAX || memchr(bytes, 0, byte_size) != NULL) {
+        return MICA_FORMAT;
+    }
+    char *text = (char *)context->allocator->allocate(context->allocator->user, byte_size + 1, 1);
+    if (text == NULL) {
+        return MICA_OUT_OF_MEMORY;
+    }
+    memcpy(text, bytes, byte_size);
+    text[byte_size] = 0;
+    name->text = text;
+    return MICA_OK;
+}
+
 mica_result mica_set_name(mica_world *world, mica_entity entity, const char *text) {
     const mica_component component = mica_world_component(world, mica_type_of(mica_name));
     if (component == 0) {

@@ -344,12 +344,16 @@ static void sum_record(summing *s, const mi_part *part, const mi_record *record)
     const uint64_t seed = mi_digest_seed_of(DOMAIN_PART, part->name).a;
     const uint32_t size = mi_part_lasting_size(part, record);
     s->sum += size == 0 ? 0 : mi_digest_bytes(seed, record->bytes.data, size);
+    uint32_t place = 0; // among those that count
     for (uint32_t i = 0; i < record->values.count; i++) {
         value_kind kind;
+        if (is_left_out(s, record->values.data[i].type)) {
+            continue;
+        }
         if (!find_value_kind(s, record->values.data[i].type, &kind)) {
             return;
         }
-        const uint64_t key = mi_digest_key(seed + i);
+        const uint64_t key = mi_digest_key(seed + place++);
         s->sum += digest_values(s, &kind, &key, record->values.data[i].value, 1);
     }
 }

@@ -505,19 +505,36 @@ static void compare_resources(comparison *c, const mi_record *const records[2]) 
     }
 }
 
-// Whether the values that stand beside two records are equal.
-static bool are_values_equal(comparison *c, const mi_record *a, const mi_record *b) {
-    if (a->values.count != b->values.count) {
-        return false;
+// The next value beside a record that is not left out; NULL: there are no more.
+static const mi_record_value *next_value(const comparison *c, uint32_t side, const mi_record *record, uint32_t *at) {
+    while (*at < record->values.count) {
+        const mi_record_value *value = &record->values.data[(*at)++];
+        type_pair alone = {.types = {NULL}};
+        alone.types[side] = value->type;
+        if (!is_left_out(c, &alone)) {
+            return value;
+        }
     }
-    for (uint32_t i = 0; i < a->values.count; i++) {
+    return NULL;
+}
+
+// Whether the values that stand beside two records are equal.
+static bool are_values_equal(comparison *c, const mi_record *const records[2]) {
+    uint32_t at[2] = {0};
+    for (;;) {
+        const mi_record_value *next[2];
+        for (uint32_t side = 0; side < 2; side++) {
+            next[side] = next_value(c, side, records[side], &at[side]);
+        }
+        if (next[0] == NULL || next[1] == NULL) {
+            return next[0] == next[1];
+        }
         type_pair pair;
-        if (!make_pair(c, 0, a->values.data[i].type, &pair) || pair.types[1] != b->values.data[i].type ||
-            !are_equal(&pair, a->values.data[i].value, b->values.data[i].value)) {
+        if (!make_pair(c, 0, next[0]->type, &pair) || pair.types[1] != next[1]->type ||
+            !are_equal(&pair, next[0]->value, next[1]->value)) {
             return false;
         }
     }
-    return true;
 }
 
 static void compare_records(comparison *c, const mi_part *part, const mi_record *const records[2]) {
@@ -530,7 +547,7 @@ static void compare_records(comparison *c, const mi_part *part, const mi_record 
     while (offset < shared && a->bytes.data[offset] == b->bytes.data[offset]) {
         offset++;
     }
-    if (offset == sizes[0] && offset == sizes[1] && are_values_equal(c, a, b)) {
+    if (offset == sizes[0] && offset == sizes[1] && are_values_equal(c, (const mi_record *const[2]){a, b})) {
         return;
     }
     if (c->result == MICA_OK) {

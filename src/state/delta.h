@@ -7,7 +7,7 @@
 // A limited delta has the entities and components alone; an exact one all else.
 #pragma once
 
-#include "state/stream.h"
+#include "state/told.h"
 #include "store/schema.h"
 
 #include <mica/delta.h>
@@ -63,14 +63,27 @@ static inline mi_fates_walk mi_fates_walk_of(const mi_fates *fates) {
 bool mi_fates_next(mi_fates_walk *walk, uint32_t *slot, mi_ends *generations);
 
 typedef struct mi_delta_component {
-    const char *name; // closed by zero
-    uint32_t size;
-    uint32_t fields_hash; // 0: the fields are not known
+    const char *name;     // closed by zero
+    bool is_told;         // hooks write and read its values, which have no size of their own
+    uint32_t size;        // 0 if it is told
+    uint32_t fields_hash; // 0: the fields are not known, or it is told
     mi_ends sums;
     mi_set added;
     mi_set removed;
-    mi_values values; // by slot
+    mi_values values; // by slot, unless it is told
+    mi_told told;     // by slot
 } mi_delta_component;
+
+// The slots of the values that differ.
+static inline const mi_set *mi_delta_places(const mi_delta_component *component) {
+    return component->is_told ? &component->told.places : &component->values.places;
+}
+
+// Whether deltas leave out the values of a type, which stay as they are: they own something, no hooks write and read
+// them, and nobody expects them to be sent.
+static inline bool mi_delta_leaves(const mi_type *type) {
+    return type->info.transient && mi_type_is_owning(type) && !mi_type_is_told(type);
+}
 
 // The rows of a table, or positions of a pool, of which something differs.
 typedef struct mi_delta_rows {

@@ -26,14 +26,20 @@ static bool find_types(mi_target *target) {
         if (type == NULL) {
             return mi_target_fail(target, MICA_UNKNOWN, "the component is not known here", component->name);
         }
-        const uint32_t fields_hash = mi_sum_fields(schema, type);
-        if (type->info.size != component->size) {
+        if (component->is_told != mi_type_is_told(type)) {
+            return differ(target,
+                          component->is_told ? "no hooks write and read values of the component here"
+                                             : "hooks write and read values of the component here",
+                          component->name);
+        }
+        const uint32_t fields_hash = component->is_told ? 0 : mi_sum_fields(schema, type);
+        if (!component->is_told && type->info.size != component->size) {
             return differ(target, "values of the component have another size here", component->name);
         }
         if (fields_hash != 0 && component->fields_hash != 0 && fields_hash != component->fields_hash) {
             return differ(target, "the component has other fields here", component->name);
         }
-        if (component->values.places.count > 0 && (type->has_copy || type->has_destruct)) {
+        if (component->values.places.count > 0 && mi_type_is_owning(type)) {
             return mi_target_fail(target, MICA_UNSUPPORTED, "values of the component have hooks", component->name);
         }
         // What keeps its links is a part of the state, which is known from here on.
@@ -584,7 +590,7 @@ static bool make_part(mi_target *target, const mi_delta_part *part, mi_part_imag
         snapshot->parts[snapshot->part_count++] = base;
         return true;
     }
-    if (base != NULL && base->record.values.count > 0) {
+    if (base != NULL && !mi_record_is_bytes(base->part, &base->record)) {
         return mi_target_fail(target, MICA_UNSUPPORTED, "a part of the state has values with hooks", part->name);
     }
     const mi_part *known = find_known_part(target->world, part->name);
@@ -596,7 +602,7 @@ static bool make_part(mi_target *target, const mi_delta_part *part, mi_part_imag
         return mi_target_lack(target);
     }
     *image = (mi_part_image){.reference_count = 1, .part = known};
-    image->record = (mi_record){.heap = &target->vault->heap, .allocator = &target->vault->values};
+    image->record = (mi_record){.heap = &target->vault->heap, .allocator = &target->vault->values, .is_bare = true};
     snapshot->parts[snapshot->part_count++] = image;
     return apply_hunks(target, part, base == NULL ? NULL : &base->record, &image->record);
 }

@@ -22,6 +22,7 @@ typedef struct composer {
     mi_set_writer other_set;
     mi_numbers_writer numbers_writer;
     mi_values_writer values;
+    mi_told_writer told;
     mi_hunks_writer hunks;
     mi_bytes base_bytes; // of a hunk
     mi_bytes middle_bytes;
@@ -47,6 +48,7 @@ static bool mismatch(composer *c, const char *name) {
 // What is not in a delta.
 static const mi_set no_set = {.count = 0};
 static const mi_numbers no_numbers = {.places = {.count = 0}};
+static const mi_told no_told = {.places = {.count = 0}};
 
 // Joining
 
@@ -116,6 +118,32 @@ static bool put_joined_values(composer *c, const mi_values *a, const mi_values *
     }
     mi_values_finish(&c->values, c->bytes);
     return true;
+}
+
+// Puts values that both deltas tell of; what the first ends with is what the second begins with.
+static bool put_joined_told(composer *c, const mi_told *a, const mi_told *b, const char *name) {
+    mi_told_walk walks[2] = {mi_told_walk_of(a), mi_told_walk_of(b)};
+    mi_told_value values[2];
+    uint32_t places[2] = {0};
+    bool has[2];
+    bool is_fine = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        has[i] = mi_told_next(&walks[i], &places[i], &values[i]);
+    }
+    while (is_fine && (has[0] || has[1])) {
+        const uint32_t place = !has[1] || (has[0] && places[0] < places[1]) ? places[0] : places[1];
+        const bool in_first = has[0] && places[0] == place;
+        const bool in_second = has[1] && places[1] == place;
+        const mi_told_value joined = {
+            .ends = {values[in_first ? 0 : 1].ends[0], values[in_second ? 1 : 0].ends[1]},
+        };
+        is_fine = !in_first || !in_second || mi_told_ends_equal(&values[0].ends[1], &values[1].ends[0]);
+        mi_told_add(&c->told, place, &joined);
+        has[0] = in_first ? mi_told_next(&walks[0], &places[0], &values[0]) : has[0];
+        has[1] = in_second ? mi_told_next(&walks[1], &places[1], &values[1]) : has[1];
+    }
+    mi_told_finish(&c->told, c->bytes);
+    return is_fine || mismatch(c, name);
 }
 
 // Fates
@@ -261,20 +289,27 @@ static bool compose_component(composer *c, const mi_delta_component *a, const mi
     }
     const mi_values no_values = {.size = either->size};
     if (a != NULL && b != NULL &&
-        (a->size != b->size || (a->fields_hash != b->fields_hash && a->fields_hash != 0 && b->fields_hash != 0))) {
+        (a->size != b->size || a->is_told != b->is_told ||
+         (a->fields_hash != b->fields_hash && a->fields_hash != 0 && b->fields_hash != 0))) {
         return fail(c, MICA_MISMATCH, "the component has another size or other fields in the second delta", a->name);
     }
     if (!sums_meet(a == NULL ? NULL : &a->sums, b == NULL ? NULL : &b->sums)) {
         return mismatch(c, either->name);
     }
     const mi_delta_component head = {.name = either->name,
+                                     .is_told = either->is_told,
                                      .size = either->size,
                                      .fields_hash =
                                          b != NULL && either->fields_hash == 0 ? b->fields_hash : either->fields_hash,
                                      .sums = join_ends(a == NULL ? NULL : &a->sums, b == NULL ? NULL : &b->sums)};
     mi_delta_put_component(c->bytes, &head);
-    return put_joined_presence(c, a, b, head.name) &&
-           put_joined_values(c, a == NULL ? &no_values : &a->values, b == NULL ? &no_values : &b->values, head.size);
+    if (!put_joined_presence(c, a, b, head.name)) {
+        return false;
+    }
+    if (head.is_told) {
+        return put_joined_told(c, a == NULL ? &no_told : &a->told, b == NULL ? &no_told : &b->told, head.name);
+    }
+    return put_joined_values(c, a == NULL ? &no_values : &a->values, b == NULL ? &no_values : &b->values, head.size);
 }
 
 // By name; NULL, the end of a list, comes last.
@@ -666,6 +701,7 @@ static void free_composer(composer *c) {
     mi_set_writer_free(&c->other_set);
     mi_numbers_writer_free(&c->numbers_writer);
     mi_values_writer_free(&c->values);
+    mi_told_writer_free(&c->told);
     mi_bytes_free(&c->hunks.bytes);
     mi_bytes_free(&c->base_bytes);
     mi_bytes_free(&c->middle_bytes);
@@ -695,6 +731,7 @@ static mica_result run(mica_delta *delta, const mi_delta *first, const mi_delta 
                   .other_set = mi_set_writer_in(heap),
                   .numbers_writer = mi_numbers_writer_in(heap),
                   .values = mi_values_writer_in(heap),
+                  .told = mi_told_writer_in(heap),
                   .hunks.bytes = mi_bytes_in(heap),
                   .base_bytes = mi_bytes_in(heap),
                   .middle_bytes = mi_bytes_in(heap),

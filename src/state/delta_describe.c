@@ -6,7 +6,7 @@ static const char call_name[] = "mica_delta_describe";
 
 // How many values changed of those who have the component at both ends.
 static uint32_t count_changed(const mi_delta_component *component) {
-    const mi_set *const sets[] = {&component->values.places, &component->added, &component->removed};
+    const mi_set *const sets[] = {mi_delta_places(component), &component->added, &component->removed};
     mi_sweep sweep = mi_sweep_of(sets, 3);
     uint32_t first = 0;
     uint32_t length = 0;
@@ -30,7 +30,7 @@ static mica_delta_info describe(const mi_delta *delta, mica_delta_component_info
     };
     for (uint32_t i = 0; i < delta->components.count; i++) {
         const mi_delta_component *component = &delta->components.data[i];
-        if (component->added.count == 0 && component->removed.count == 0 && component->values.places.count == 0) {
+        if (component->added.count == 0 && component->removed.count == 0 && mi_delta_places(component)->count == 0) {
             continue;
         }
         if (info.component_count < capacity) {

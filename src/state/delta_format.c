@@ -135,11 +135,18 @@ static bool read_component(reading *r, const char *last_name) {
         return lack_memory(r);
     }
     component->name = read_name(body, MICA_NAME_MAX);
-    component->size = (uint32_t)mi_source_number(body, UINT32_MAX);
+    const uint64_t size = mi_source_number(body, (uint64_t)UINT32_MAX << 1);
+    component->is_told = (size & 1) != 0;
+    component->size = (uint32_t)(size >> 1);
     component->fields_hash = mi_source_u32(body);
     component->sums = read_sums(body);
     component->added = mi_source_set(body);
     component->removed = mi_source_set(body);
+    if (component->is_told) {
+        component->told = mi_source_told(body);
+        return !body->is_broken && component->size == 0 && component->fields_hash == 0 &&
+               strcmp(last_name, component->name) < 0;
+    }
     component->values = mi_source_values(body, component->size);
     return !body->is_broken && strcmp(last_name, component->name) < 0;
 }
@@ -410,7 +417,7 @@ static void put_name(mi_bytes *bytes, const char *name) {
 
 void mi_delta_put_component(mi_bytes *bytes, const mi_delta_component *component) {
     put_name(bytes, component->name);
-    mi_bytes_put_varint(bytes, component->size);
+    mi_bytes_put_varint(bytes, (uint64_t)component->size << 1 | component->is_told);
     mi_bytes_put_u32(bytes, component->fields_hash);
     mi_delta_put_sums(bytes, component->sums);
 }

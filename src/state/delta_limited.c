@@ -221,7 +221,7 @@ static bool list_changes(plan *p) {
         const mi_set *gained = target->forwards ? &component->added : &component->removed;
         const mi_set *lost = target->forwards ? &component->removed : &component->added;
         if (target->types[i]->is_relation &&
-            (gained->count > 0 || lost->count > 0 || component->values.places.count > 0)) {
+            (gained->count > 0 || lost->count > 0 || mi_delta_places(component)->count > 0)) {
             return mi_target_fail(p->target, MICA_UNSUPPORTED, "limited deltas cannot change links", component->name);
         }
         if (!list_set(p, gained, i << 1 | 1) || !list_set(p, lost, i << 1)) {

@@ -1,109 +1,15 @@
 // Making a delta out of two snapshots.
 //
 // What the snapshots share is the same pointer, and costs nothing: rows images, chunk images, images of columns, pages
-// of slots. Where they do not share, rows that stand at the same position for the same slot are compared in wide words;
-// the others, the *strays*, are gathered on both sides, ordered by slot and met there. What differs is then gathered
-// component by component, ordered by slot, and written.
+// of slots, records of parts. The tables and pools of both are paired by their components; then everything that a state
+// has is gone over in the order of the format, and what differs is written.
+#include "state/delta_make.h"
 #include "base/error.h"
 #include "base/sort.h"
-#include "state/delta.h"
-#include "state/delta_sums.h"
 
 #include <string.h>
 
 static const char call_name[] = "mica_delta_make";
-
-// Images of the same table or pool in both snapshots.
-typedef struct pair {
-    const mi_rows_image *base; // NULL: it is not there
-    const mi_rows_image *target;
-    uint32_t first_key; // the numbers of its components, ascending
-    uint32_t key_count;
-    // Of the component at hand:
-    bool has;
-    uint32_t column; // UINT32_MAX: none
-} pair;
-
-// A row that stands at its position on one side alone.
-typedef struct stray {
-    uint32_t pair;
-    uint32_t row;
-} stray;
-
-// Items to be ordered by slot: the slot in the high half, a number in the low one.
-typedef MI_ARRAY(uint64_t) item_list;
-
-typedef struct stray_list {
-    MI_ARRAY(stray) strays;
-    item_list items; // numbers are those in `strays`
-} stray_list;
-
-// A value at both ends; NULL: it is not there.
-typedef struct change {
-    const uint8_t *base;
-    const uint8_t *target;
-} change;
-
-typedef struct maker {
-    mi_heap *heap;
-    const mica_schema *schema;
-    const mica_snapshot *base;
-    const mica_snapshot *target;
-    uint32_t flags;
-    mi_slot_bits limit_bits;
-    const mi_slot_bits *limit; // NULL: all entities
-    mi_bytes *bytes;
-    MI_ARRAY(uint32_t) components; // by name
-    MI_ARRAY(uint32_t) numbers;    // by id: the number in `components`, or UINT32_MAX
-    MI_ARRAY(pair) pairs;
-    uint32_t table_pairs; // in front of those of pools
-    MI_ARRAY(uint32_t) keys;
-    stray_list table_strays[2]; // by side
-    stray_list pool_strays[2];
-    MI_ARRAY(change) changes;
-    item_list items; // numbers are those in `changes`
-    item_list spare;
-    mi_set_writer added;
-    mi_set_writer removed;
-    mi_set_writer set;
-    mi_numbers_writer numbers_writer;
-    mi_values_writer values;
-    mi_hunks_writer hunks;
-    uint8_t *room[2]; // for canonical values
-    size_t room_size;
-    mica_result result;
-    const char *culprit; // of MICA_UNSUPPORTED: what has hooks
-} maker;
-
-static bool fail(maker *m, mica_result result, const char *culprit) {
-    if (m->result == MICA_OK) {
-        m->result = result;
-        m->culprit = culprit;
-    }
-    return false;
-}
-
-static bool lack_memory(maker *m) {
-    return fail(m, MICA_OUT_OF_MEMORY, NULL);
-}
-
-#define RESERVE(MAKER, ARRAY, NEED) \
-    (MI_RESERVE((MAKER)->heap, MICA_MEMORY_STATE, (ARRAY), (NEED)) || lack_memory(MAKER))
-
-// Orders items by slot. False: out of memory.
-static bool sort_items(maker *m, item_list *items) {
-    if (items->count > 0) {
-        if (!RESERVE(m, &m->spare, items->count)) {
-            return false;
-        }
-        mi_sort_by_high_half(items->data, m->spare.data, items->count);
-    }
-    return true;
-}
-
-static inline uint32_t slot_of(uint64_t item) {
-    return (uint32_t)(item >> 32);
-}
 
 // Components and pairs
 
@@ -113,8 +19,8 @@ static int compare_components(const void *context, uint32_t a, uint32_t b) {
 }
 
 // Adds a component to the list, once.
-static bool list_component(maker *m, mica_component component) {
-    if (!RESERVE(m, &m->numbers, (size_t)component + 1)) {
+static bool list_component(mi_maker *m, mica_component component) {
+    if (!MI_MAKER_RESERVE(m, &m->numbers, (size_t)component + 1)) {
         return false;
     }
     while (m->numbers.count <= component) {
@@ -123,7 +29,7 @@ static bool list_component(maker *m, mica_component component) {
     if (m->numbers.data[component] != UINT32_MAX) {
         return true;
     }
-    if (!RESERVE(m, &m->components, m->components.count + (size_t)1)) {
+    if (!MI_MAKER_RESERVE(m, &m->components, m->components.count + (size_t)1)) {
         return false;
     }
     m->numbers.data[component] = m->components.count;
@@ -131,7 +37,7 @@ static bool list_component(maker *m, mica_component component) {
     return true;
 }
 
-static bool list_rows(maker *m, mi_rows_image *const *rows, uint32_t count) {
+static bool list_rows(mi_maker *m, mi_rows_image *const *rows, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < rows[i]->component_count; k++) {
             if (!list_component(m, rows[i]->components[k])) {
@@ -142,7 +48,7 @@ static bool list_rows(maker *m, mi_rows_image *const *rows, uint32_t count) {
     return true;
 }
 
-static bool list_marks(maker *m, const mica_snapshot *snapshot) {
+static bool list_marks(mi_maker *m, const mica_snapshot *snapshot) {
     for (uint32_t i = 0; i < snapshot->mark_count; i++) {
         if (snapshot->marks[i]->component != 0 && !list_component(m, snapshot->marks[i]->component)) {
             return false;
@@ -151,7 +57,7 @@ static bool list_marks(maker *m, const mica_snapshot *snapshot) {
     return true;
 }
 
-static bool list_components(maker *m) {
+static bool list_components(mi_maker *m) {
     const bool is_fine = list_rows(m, m->base->tables, m->base->table_count) &&
                          list_rows(m, m->base->pools, m->base->pool_count) && list_marks(m, m->base) &&
                          list_rows(m, m->target->tables, m->target->table_count) &&
@@ -163,7 +69,7 @@ static bool list_components(maker *m) {
     }
     spare = mi_heap_allocate(m->heap, MICA_MEMORY_STATE, spare_size, _Alignof(uint32_t));
     if (spare == NULL) {
-        return lack_memory(m);
+        return mi_maker_lack(m);
     }
     mi_sort(m->components.data, spare, m->components.count, compare_components, m->schema);
     mi_heap_release(m->heap, MICA_MEMORY_STATE, spare, spare_size, _Alignof(uint32_t));
@@ -174,10 +80,10 @@ static bool list_components(maker *m) {
 }
 
 // Appends the numbers of the components of a rows image, ascending.
-static bool list_keys(maker *m, const mi_rows_image *rows, pair *p) {
+static bool list_keys(mi_maker *m, const mi_rows_image *rows, mi_pair *p) {
     p->first_key = m->keys.count;
     p->key_count = rows->component_count;
-    if (!RESERVE(m, &m->keys, m->keys.count + (size_t)rows->component_count)) {
+    if (!MI_MAKER_RESERVE(m, &m->keys, m->keys.count + (size_t)rows->component_count)) {
         return false;
     }
     for (uint32_t i = 0; i < rows->component_count; i++) {
@@ -192,14 +98,14 @@ static bool list_keys(maker *m, const mi_rows_image *rows, pair *p) {
 }
 
 typedef struct key_order {
-    const pair *pairs;
+    const mi_pair *pairs;
     const uint32_t *keys;
 } key_order;
 
 static int compare_keys(const void *context, uint32_t a, uint32_t b) {
     const key_order *order = context;
-    const pair *x = &order->pairs[a];
-    const pair *y = &order->pairs[b];
+    const mi_pair *x = &order->pairs[a];
+    const mi_pair *y = &order->pairs[b];
     for (uint32_t i = 0; i < x->key_count && i < y->key_count; i++) {
         const uint32_t p = order->keys[x->first_key + i];
         const uint32_t q = order->keys[y->first_key + i];
@@ -217,12 +123,12 @@ static bool is_same_set(const mi_rows_image *a, const mi_rows_image *b) {
 
 // Pairs the tables, or pools, of both snapshots, in canonical order. `singles` has room for all of them, `order` for
 // twice as many.
-static bool pair_up(maker *m, pair *singles, uint32_t *order, mi_rows_image *const *const rows[2],
+static bool pair_up(mi_maker *m, mi_pair *singles, uint32_t *order, mi_rows_image *const *const rows[2],
                     const uint32_t counts[2]) {
     uint32_t count = 0;
     for (uint32_t side = 0; side < 2; side++) {
         for (uint32_t i = 0; i < counts[side]; i++) {
-            singles[count] = side == 0 ? (pair){.base = rows[side][i]} : (pair){.target = rows[side][i]};
+            singles[count] = side == 0 ? (mi_pair){.base = rows[side][i]} : (mi_pair){.target = rows[side][i]};
             if (!list_keys(m, rows[side][i], &singles[count])) {
                 return false;
             }
@@ -232,13 +138,13 @@ static bool pair_up(maker *m, pair *singles, uint32_t *order, mi_rows_image *con
     }
     const key_order by_keys = {.pairs = singles, .keys = m->keys.data};
     mi_sort(order, order + count, count, compare_keys, &by_keys);
-    if (!RESERVE(m, &m->pairs, m->pairs.count + (size_t)count)) {
+    if (!MI_MAKER_RESERVE(m, &m->pairs, m->pairs.count + (size_t)count)) {
         return false;
     }
     const uint32_t first = m->pairs.count;
     for (uint32_t i = 0; i < count; i++) {
-        const pair *single = &singles[order[i]];
-        pair *last = m->pairs.count > first ? &m->pairs.data[m->pairs.count - 1] : NULL;
+        const mi_pair *single = &singles[order[i]];
+        mi_pair *last = m->pairs.count > first ? &m->pairs.data[m->pairs.count - 1] : NULL;
         if (last != NULL && last->target == NULL && single->base == NULL && is_same_set(last->base, single->target)) {
             last->target = single->target;
         } else {
@@ -248,7 +154,7 @@ static bool pair_up(maker *m, pair *singles, uint32_t *order, mi_rows_image *con
     return true;
 }
 
-static bool make_pairs_of(maker *m, bool of_pools) {
+static bool make_pairs_of(mi_maker *m, bool of_pools) {
     mi_rows_image *const *const rows[2] = {of_pools ? m->base->pools : m->base->tables,
                                            of_pools ? m->target->pools : m->target->tables};
     const uint32_t counts[2] = {of_pools ? m->base->pool_count : m->base->table_count,
@@ -257,347 +163,12 @@ static bool make_pairs_of(maker *m, bool of_pools) {
     if (count == 0) {
         return true;
     }
-    pair *singles = mi_heap_allocate(m->heap, MICA_MEMORY_STATE, count * sizeof(pair), _Alignof(pair));
+    mi_pair *singles = mi_heap_allocate(m->heap, MICA_MEMORY_STATE, count * sizeof(mi_pair), _Alignof(mi_pair));
     uint32_t *order = mi_heap_allocate(m->heap, MICA_MEMORY_STATE, 2 * count * sizeof(uint32_t), _Alignof(uint32_t));
-    const bool is_fine = singles != NULL && order != NULL ? pair_up(m, singles, order, rows, counts) : lack_memory(m);
-    mi_heap_release(m->heap, MICA_MEMORY_STATE, singles, count * sizeof(pair), _Alignof(pair));
+    const bool is_fine = singles != NULL && order != NULL ? pair_up(m, singles, order, rows, counts) : mi_maker_lack(m);
+    mi_heap_release(m->heap, MICA_MEMORY_STATE, singles, count * sizeof(mi_pair), _Alignof(mi_pair));
     mi_heap_release(m->heap, MICA_MEMORY_STATE, order, 2 * count * sizeof(uint32_t), _Alignof(uint32_t));
     return is_fine;
-}
-
-// Strays
-
-static bool add_stray(maker *m, stray_list *list, uint32_t pair_number, const mi_rows_image *rows, uint32_t chunk,
-                      uint32_t row) {
-    const mica_entity handle = mi_image_handles(rows->chunks[chunk]->handles.image)[row];
-    const uint32_t slot = mica_entity_index(handle);
-    if (mi_handle_is_dead(handle) || !mi_slot_bits_have(m->limit, slot)) {
-        return true;
-    }
-    if (!RESERVE(m, &list->strays, list->strays.count + (size_t)1) ||
-        !RESERVE(m, &list->items, list->items.count + (size_t)1)) {
-        return false;
-    }
-    list->items.data[list->items.count++] = (uint64_t)slot << 32 | list->strays.count;
-    list->strays.data[list->strays.count++] = (stray){.pair = pair_number, .row = chunk << rows->shift | row};
-    return true;
-}
-
-static uint32_t rows_in(const mi_rows_image *rows, uint32_t chunk) {
-    return rows == NULL || chunk >= rows->chunk_count ? 0 : rows->chunks[chunk]->row_count;
-}
-
-static bool gather_chunk(maker *m, uint32_t pair_number, uint32_t chunk, stray_list *lists) {
-    const pair *p = &m->pairs.data[pair_number];
-    const mi_rows_image *const sides[2] = {p->base, p->target};
-    const uint32_t counts[2] = {rows_in(p->base, chunk), rows_in(p->target, chunk)};
-    const uint32_t shared = counts[0] < counts[1] ? counts[0] : counts[1];
-    if (shared > 0 && p->base->chunks[chunk]->handles.image != p->target->chunks[chunk]->handles.image) {
-        const mica_entity *a = mi_image_handles(p->base->chunks[chunk]->handles.image);
-        const mica_entity *b = mi_image_handles(p->target->chunks[chunk]->handles.image);
-        for (uint32_t row = 0; row < shared; row++) {
-            if (MICA_LIKELY(mica_entity_equal(a[row], b[row])) ||
-                (mica_entity_index(a[row]) == mica_entity_index(b[row]) && !mi_handle_is_dead(a[row]) &&
-                 !mi_handle_is_dead(b[row]))) {
-                continue;
-            }
-            if (!add_stray(m, &lists[0], pair_number, p->base, chunk, row) ||
-                !add_stray(m, &lists[1], pair_number, p->target, chunk, row)) {
-                return false;
-            }
-        }
-    }
-    for (uint32_t side = 0; side < 2; side++) {
-        for (uint32_t row = shared; row < counts[side]; row++) {
-            if (!add_stray(m, &lists[side], pair_number, sides[side], chunk, row)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static uint32_t chunks_of(const pair *p) {
-    const uint32_t a = p->base == NULL ? 0 : p->base->chunk_count;
-    const uint32_t b = p->target == NULL ? 0 : p->target->chunk_count;
-    return a > b ? a : b;
-}
-
-static bool is_shared(const pair *p, uint32_t chunk) {
-    return p->base != NULL && p->target != NULL && chunk < p->base->chunk_count && chunk < p->target->chunk_count &&
-           p->base->chunks[chunk] == p->target->chunks[chunk];
-}
-
-// Gathers the strays of pairs, ordered by slot.
-static bool gather_strays(maker *m, uint32_t first, uint32_t count, stray_list *lists) {
-    for (uint32_t side = 0; side < 2; side++) {
-        lists[side].strays.count = 0;
-        lists[side].items.count = 0;
-    }
-    for (uint32_t i = first; i < first + count; i++) {
-        const pair *p = &m->pairs.data[i];
-        const uint32_t chunk_count = p->base == p->target ? 0 : chunks_of(p);
-        for (uint32_t chunk = 0; chunk < chunk_count; chunk++) {
-            if (!is_shared(p, chunk) && !gather_chunk(m, i, chunk, lists)) {
-                return false;
-            }
-        }
-    }
-    return sort_items(m, &lists[0].items) && sort_items(m, &lists[1].items);
-}
-
-// Values
-
-// What differs of one component.
-typedef struct component_maker {
-    maker *m;
-    const mi_type *type;
-    const mi_ranges *ranges;
-    bool has_values;
-} component_maker;
-
-static bool add_change(component_maker *c, uint32_t slot, const uint8_t *base, const uint8_t *target) {
-    maker *m = c->m;
-    if (c->type->has_copy || c->type->has_destruct) {
-        return fail(m, MICA_UNSUPPORTED, c->type->info.name);
-    }
-    if (!RESERVE(m, &m->changes, m->changes.count + (size_t)1) || !RESERVE(m, &m->items, m->items.count + (size_t)1)) {
-        return false;
-    }
-    m->items.data[m->items.count++] = (uint64_t)slot << 32 | m->changes.count;
-    m->changes.data[m->changes.count++] = (change){.base = base, .target = target};
-    return true;
-}
-
-// The first byte from `at` on in which two pieces of memory differ; `end`: none.
-static size_t find_difference(const uint8_t *a, const uint8_t *b, size_t at, size_t end) {
-    enum { WIDE = 64 };
-    while (end - at >= WIDE) {
-        uint64_t x[WIDE / 8];
-        uint64_t y[WIDE / 8];
-        memcpy(x, a + at, WIDE);
-        memcpy(y, b + at, WIDE);
-        uint64_t differs = 0;
-        for (uint32_t i = 0; i < WIDE / 8; i++) {
-            differs |= x[i] ^ y[i];
-        }
-        if (differs != 0) {
-            break;
-        }
-        at += WIDE;
-    }
-    while (at < end && a[at] == b[at]) {
-        at++;
-    }
-    return at;
-}
-
-// Finds the rows of a chunk that stand where they stood and have another value.
-static bool compare_chunk(component_maker *c, const mi_chunk_image *a, const mi_chunk_image *b, uint32_t column) {
-    const mi_image *base = a->columns[column].image;
-    const mi_image *target = b->columns[column].image;
-    if (base == target) {
-        return true;
-    }
-    const mica_entity *base_handles = mi_image_handles(a->handles.image);
-    const mica_entity *target_handles = mi_image_handles(b->handles.image);
-    const uint32_t size = c->type->info.size;
-    const uint32_t count = a->row_count < b->row_count ? a->row_count : b->row_count;
-    const bool has_hooks = c->type->has_copy || c->type->has_destruct;
-    const size_t end = (size_t)count * size;
-    for (size_t at = 0; at < end;) {
-        // What copies of hooks have in their bytes says nothing of whether they are equal.
-        at = has_hooks ? at : find_difference(base->data, target->data, at, end);
-        const uint32_t row = (uint32_t)(at / size);
-        const size_t offset = (size_t)row * size;
-        if (at < end && !mi_handle_is_dead(base_handles[row]) && !mi_handle_is_dead(target_handles[row])) {
-            const uint32_t slot = mica_entity_index(base_handles[row]);
-            if (slot == mica_entity_index(target_handles[row]) && mi_slot_bits_have(c->m->limit, slot) &&
-                !add_change(c, slot, base->data + offset, target->data + offset)) {
-                return false;
-            }
-        }
-        at = offset + size;
-    }
-    return true;
-}
-
-static const uint8_t *value_of(const mi_rows_image *rows, uint32_t column, uint32_t row) {
-    const mi_image *image = rows->chunks[row >> rows->shift]->columns[column].image;
-    return image->data + (size_t)(row & ((1u << rows->shift) - 1)) * image->size;
-}
-
-// One end of a slot that strays: whether the component is there, and its value.
-typedef struct stray_end {
-    bool has;
-    const uint8_t *value;
-} stray_end;
-
-static stray_end look_up(const component_maker *c, const stray_list *list, uint64_t item, bool is_target) {
-    const stray *s = &list->strays.data[(uint32_t)item];
-    const pair *p = &c->m->pairs.data[s->pair];
-    stray_end end = {.has = p->has};
-    if (p->has && c->has_values) {
-        end.value = value_of(is_target ? p->target : p->base, p->column, s->row);
-    }
-    return end;
-}
-
-// Meets the strays of both sides.
-static bool meet_strays(component_maker *c, const stray_list *lists) {
-    maker *m = c->m;
-    const item_list *a = &lists[0].items;
-    const item_list *b = &lists[1].items;
-    for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
-        const uint32_t base_slot = i < a->count ? slot_of(a->data[i]) : UINT32_MAX;
-        const uint32_t target_slot = k < b->count ? slot_of(b->data[k]) : UINT32_MAX;
-        const uint32_t slot = base_slot < target_slot ? base_slot : target_slot;
-        stray_end base = {.has = false};
-        stray_end target = {.has = false};
-        if (base_slot == slot) {
-            base = look_up(c, &lists[0], a->data[i++], false);
-        }
-        if (target_slot == slot) {
-            target = look_up(c, &lists[1], b->data[k++], true);
-        }
-        if (base.has != target.has) {
-            mi_set_add(base.has ? &m->removed : &m->added, slot);
-        }
-        if ((base.value != NULL || target.value != NULL) && !add_change(c, slot, base.value, target.value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Makes room for values of so many bytes.
-static bool open_room(maker *m, uint32_t size) {
-    const size_t need = ((size_t)size + 7) / 8 * 8 + 8;
-    if (need <= m->room_size) {
-        return true;
-    }
-    for (uint32_t i = 0; i < 2; i++) {
-        mi_heap_release(m->heap, MICA_MEMORY_STATE, m->room[i], m->room_size, _Alignof(max_align_t));
-        m->room[i] = NULL;
-    }
-    m->room_size = need;
-    for (uint32_t i = 0; i < 2; i++) {
-        m->room[i] = mi_heap_allocate(m->heap, MICA_MEMORY_STATE, need, _Alignof(max_align_t));
-    }
-    return (m->room[0] != NULL && m->room[1] != NULL) || lack_memory(m);
-}
-
-static const uint8_t *canonical(const component_maker *c, const uint8_t *value, uint8_t *room) {
-    if (c->ranges->is_whole) {
-        return value;
-    }
-    mi_ranges_copy(c->ranges, c->type->info.size, room, value, 1);
-    return room;
-}
-
-// The exclusive-or of both ends, in room[0], with 0 behind it.
-static const uint8_t *difference_of(const component_maker *c, const change *ends) {
-    maker *m = c->m;
-    const uint32_t size = c->type->info.size;
-    uint8_t *to = m->room[0];
-    memset(to + size / 8 * 8, 0, 8);
-    if (ends->base == NULL || ends->target == NULL) {
-        const uint8_t *value = ends->base == NULL ? ends->target : ends->base;
-        if (c->ranges->is_whole) {
-            memcpy(to, value, size);
-        } else {
-            mi_ranges_copy(c->ranges, size, to, value, 1);
-        }
-        return to;
-    }
-    const uint8_t *base = canonical(c, ends->base, m->room[0]);
-    const uint8_t *target = canonical(c, ends->target, m->room[1]);
-    for (uint32_t i = 0; i < size; i++) {
-        to[i] = base[i] ^ target[i];
-    }
-    return to;
-}
-
-static bool write_values(component_maker *c) {
-    maker *m = c->m;
-    mi_values_start(&m->values, c->has_values ? c->type->info.size : 0);
-    if (!c->has_values || m->items.count == 0) {
-        return true;
-    }
-    if (!open_room(m, c->type->info.size) || !sort_items(m, &m->items)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < m->items.count; i++) {
-        mi_values_add(&m->values, slot_of(m->items.data[i]),
-                      difference_of(c, &m->changes.data[(uint32_t)m->items.data[i]]));
-    }
-    return true;
-}
-
-static bool compare_pair(component_maker *c, const pair *p) {
-    if (p->base == NULL || p->target == NULL || p->base == p->target) {
-        return true;
-    }
-    for (uint32_t k = 0; k < p->base->chunk_count && k < p->target->chunk_count; k++) {
-        if (p->base->chunks[k] != p->target->chunks[k] &&
-            !compare_chunk(c, p->base->chunks[k], p->target->chunks[k], p->column)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Finds everything that differs of a component.
-static bool gather_component(component_maker *c) {
-    maker *m = c->m;
-    const mica_component component = c->type->info.id;
-    const bool in_pool = c->type->in_pool;
-    const uint32_t first = in_pool ? m->table_pairs : 0;
-    const uint32_t count = in_pool ? m->pairs.count - m->table_pairs : m->table_pairs;
-    m->changes.count = 0;
-    m->items.count = 0;
-    for (uint32_t i = first; i < first + count; i++) {
-        pair *p = &m->pairs.data[i];
-        p->has = mi_rows_image_has(p->target == NULL ? p->base : p->target, component, &p->column);
-        if (!p->has) {
-            continue;
-        }
-        if (in_pool && !gather_strays(m, i, 1, m->pool_strays)) {
-            return false;
-        }
-        if (p->column != UINT32_MAX) {
-            if (!compare_pair(c, p)) {
-                return false;
-            }
-        }
-        if (in_pool) {
-            return meet_strays(c, m->pool_strays);
-        }
-    }
-    return in_pool || meet_strays(c, m->table_strays);
-}
-
-static bool make_component(maker *m, mica_component component) {
-    const mi_type *type = mi_schema_type(m->schema, component);
-    component_maker c = {.m = m, .type = type, .ranges = mi_type_ranges(m->schema, type)};
-    c.has_values = type->info.size > 0 && !(type->info.transient && (m->flags & MI_DELTA_LEAVES_TRANSIENT) != 0);
-    mi_delta_component head = {.name = type->info.name, .size = type->info.size};
-    if (c.ranges == NULL) {
-        return lack_memory(m);
-    }
-    head.fields_hash = mi_sum_fields(m->schema, type);
-    if (!mi_sum_component(m->base, type, m->limit, m->heap, &head.sums.base) ||
-        !mi_sum_component(m->target, type, m->limit, m->heap, &head.sums.target)) {
-        return lack_memory(m);
-    }
-    if (!gather_component(&c) || !write_values(&c)) {
-        return false;
-    }
-    mi_delta_put_component(m->bytes, &head);
-    mi_set_finish(&m->added, m->bytes);
-    mi_set_finish(&m->removed, m->bytes);
-    mi_values_finish(&m->values, m->bytes);
-    return true;
 }
 
 // Entities
@@ -615,7 +186,7 @@ static bool is_page_shared(const mi_slots_image *a, const mi_slots_image *b, uin
     return page < a->page_count && page < b->page_count && a->pages[page] == b->pages[page];
 }
 
-static void make_fate(maker *m, mi_fates_writer *fates, uint32_t index, uint64_t base, uint64_t target) {
+static void make_fate(mi_maker *m, mi_fates_writer *fates, uint32_t index, uint64_t base, uint64_t target) {
     const mi_ends generations = {.base = base >> 32, .target = target >> 32};
     const bool lived = slot_lives(base);
     const bool lives = slot_lives(target);
@@ -633,7 +204,7 @@ static uint64_t next_free(uint64_t slot) {
 }
 
 // Walks over all slots that may differ: fates, and the free list into the numbers' writer.
-static void make_fates(maker *m, mi_fates_writer *fates) {
+static void make_fates(mi_maker *m, mi_fates_writer *fates) {
     const mi_slots_image *base = m->base->slots;
     const mi_slots_image *target = m->target->slots;
     const uint32_t end = base->used > target->used ? base->used : target->used;
@@ -652,7 +223,7 @@ static void make_fates(maker *m, mi_fates_writer *fates) {
     }
 }
 
-static void make_entities(maker *m) {
+static void make_entities(mi_maker *m) {
     mi_fates_writer fates[MI_FATE_COUNT];
     for (uint32_t i = 0; i < MI_FATE_COUNT; i++) {
         fates[i] = mi_fates_writer_in(m->heap);
@@ -667,7 +238,7 @@ static void make_entities(maker *m) {
     }
 }
 
-static void make_limit(maker *m) {
+static void make_limit(mi_maker *m) {
     for (uint32_t slot = 0; slot < m->limit->word_count * 64; slot++) {
         if (mi_slot_bits_have(m->limit, slot)) {
             mi_set_add(&m->set, slot);
@@ -682,10 +253,10 @@ static uint64_t order_of(mica_entity handle) {
     return mica_entity_index(handle) | (mi_handle_is_dead(handle) ? MI_ORDER_DEAD : 0);
 }
 
-static void make_order(maker *m, const pair *p, uint32_t chunk) {
+static void make_order(mi_maker *m, const mi_pair *p, uint32_t chunk) {
     const uint32_t shift = p->base != NULL ? p->base->shift : p->target->shift;
-    const uint32_t base_count = rows_in(p->base, chunk);
-    const uint32_t target_count = rows_in(p->target, chunk);
+    const uint32_t base_count = mi_rows_in(p->base, chunk);
+    const uint32_t target_count = mi_rows_in(p->target, chunk);
     const mi_image *base = base_count == 0 ? NULL : p->base->chunks[chunk]->handles.image;
     const mi_image *target = target_count == 0 ? NULL : p->target->chunks[chunk]->handles.image;
     const uint32_t count = base_count > target_count ? base_count : target_count;
@@ -704,7 +275,7 @@ static uint64_t version_of(const mi_rows_image *rows, uint32_t chunk, uint32_t c
     return column == 0 ? rows->chunks[chunk]->handles.version : rows->chunks[chunk]->columns[column - 1].version;
 }
 
-static void make_versions(maker *m, const pair *p, uint32_t chunk) {
+static void make_versions(mi_maker *m, const mi_pair *p, uint32_t chunk) {
     const uint32_t columns = 1 + (p->base != NULL ? p->base->column_count : p->target->column_count);
     for (uint32_t column = 0; column < columns; column++) {
         mi_numbers_add(&m->numbers_writer, chunk * columns + column,
@@ -712,7 +283,7 @@ static void make_versions(maker *m, const pair *p, uint32_t chunk) {
     }
 }
 
-static mi_ends ends_of_rows(const pair *p, uint32_t (*get)(const mi_rows_image *rows)) {
+static mi_ends ends_of_rows(const mi_pair *p, uint32_t (*get)(const mi_rows_image *rows)) {
     return (mi_ends){.base = get(p->base), .target = get(p->target)};
 }
 static uint32_t get_row_count(const mi_rows_image *rows) {
@@ -725,14 +296,14 @@ static uint32_t get_dead_head(const mi_rows_image *rows) {
     return rows == NULL ? MI_POSITION_NONE : rows->dead_head;
 }
 
-static void make_rows(maker *m) {
+static void make_rows(mi_maker *m) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < m->pairs.count; i++) {
         count += m->pairs.data[i].base != m->pairs.data[i].target;
     }
     mi_bytes_put_varint(m->bytes, count);
     for (uint32_t i = 0; i < m->pairs.count; i++) {
-        const pair *p = &m->pairs.data[i];
+        const mi_pair *p = &m->pairs.data[i];
         if (p->base == p->target) {
             continue;
         }
@@ -742,14 +313,14 @@ static void make_rows(maker *m) {
                                     .dead_count = ends_of_rows(p, get_dead_count),
                                     .dead_head = ends_of_rows(p, get_dead_head)};
         mi_delta_put_rows(m->bytes, &rows, m->keys.data + p->first_key);
-        for (uint32_t chunk = 0; chunk < chunks_of(p); chunk++) {
-            if (!is_shared(p, chunk)) {
+        for (uint32_t chunk = 0; chunk < mi_chunks_of(p); chunk++) {
+            if (!mi_chunk_is_shared(p, chunk)) {
                 make_order(m, p, chunk);
             }
         }
         mi_numbers_finish(&m->numbers_writer, m->bytes);
-        for (uint32_t chunk = 0; chunk < chunks_of(p); chunk++) {
-            if (!is_shared(p, chunk)) {
+        for (uint32_t chunk = 0; chunk < mi_chunks_of(p); chunk++) {
+            if (!mi_chunk_is_shared(p, chunk)) {
                 make_versions(m, p, chunk);
             }
         }
@@ -759,7 +330,7 @@ static void make_rows(maker *m) {
 
 // Marks
 
-static uint32_t kind_of_marks(const maker *m, const mi_marks_image *marks) {
+static uint32_t kind_of_marks(const mi_maker *m, const mi_marks_image *marks) {
     switch (marks->kind) {
     case MI_MARKS_DISABLED:
         return MI_DELTA_MARK_DISABLED;
@@ -772,7 +343,7 @@ static uint32_t kind_of_marks(const maker *m, const mi_marks_image *marks) {
 }
 
 // The set of a kind in a snapshot; NULL: nobody is in it. Sets come in the order of their kinds.
-static const mi_marks_image *marks_at(const maker *m, const mica_snapshot *snapshot, uint32_t *at, uint32_t kind) {
+static const mi_marks_image *marks_at(const mi_maker *m, const mica_snapshot *snapshot, uint32_t *at, uint32_t kind) {
     if (*at == snapshot->mark_count || kind_of_marks(m, snapshot->marks[*at]) != kind) {
         return NULL;
     }
@@ -780,7 +351,7 @@ static const mi_marks_image *marks_at(const maker *m, const mica_snapshot *snaps
 }
 
 // Writes who is in one of two sets alone.
-static void make_set(maker *m, const mi_marks_image *base, const mi_marks_image *target) {
+static void make_set(mi_maker *m, const mi_marks_image *base, const mi_marks_image *target) {
     const uint32_t base_count = base == NULL ? 0 : base->count;
     const uint32_t target_count = target == NULL ? 0 : target->count;
     for (uint32_t i = 0, k = 0; i < base_count || k < target_count;) {
@@ -794,7 +365,7 @@ static void make_set(maker *m, const mi_marks_image *base, const mi_marks_image 
     }
 }
 
-static void make_marks(maker *m) {
+static void make_marks(mi_maker *m) {
     mi_bytes sets = mi_bytes_in(m->heap);
     uint32_t count = 0;
     uint32_t base_at = 0;
@@ -815,7 +386,7 @@ static void make_marks(maker *m) {
     mi_bytes_put_varint(m->bytes, count);
     mi_bytes_put(m->bytes, sets.array.data, sets.array.count);
     if (sets.result != MICA_OK) {
-        fail(m, sets.result, NULL);
+        mi_maker_fail(m, sets.result, NULL);
     }
     mi_bytes_free(&sets);
 }
@@ -823,7 +394,7 @@ static void make_marks(maker *m) {
 // Parts
 
 // Records of equal length differ in stretches; of others, what they begin and end with in common is left out.
-static void make_hunks(maker *m, const mi_record *base, const mi_record *target) {
+static void make_hunks(mi_maker *m, const mi_record *base, const mi_record *target) {
     enum { NEAR = 6 }; // bytes in common that a new hunk would not be worth
     const uint8_t *a = base == NULL ? NULL : base->bytes.data;
     const uint8_t *b = target == NULL ? NULL : target->bytes.data;
@@ -880,14 +451,15 @@ static const mi_part_image *next_part(const mica_snapshot *snapshot, const char 
     return next;
 }
 
-static bool make_part(maker *m, mi_bytes *to, const mi_part_image *base, const mi_part_image *target) {
+static bool make_part(mi_maker *m, mi_bytes *to, const mi_part_image *base, const mi_part_image *target) {
     const mi_delta_part head = {.name = base == NULL ? target->part->name : base->part->name,
                                 .in_base = base != NULL,
                                 .in_target = target != NULL,
                                 .sums = {.base = mi_sum_part(base), .target = mi_sum_part(target)}};
     if (base != target) {
-        if ((base != NULL && base->record.values.count > 0) || (target != NULL && target->record.values.count > 0)) {
-            return fail(m, MICA_UNSUPPORTED, head.name);
+        if ((base != NULL && !mi_record_is_bytes(base->part, &base->record)) ||
+            (target != NULL && !mi_record_is_bytes(target->part, &target->record))) {
+            return mi_maker_fail(m, MICA_UNSUPPORTED, head.name);
         }
         make_hunks(m, base == NULL ? NULL : &base->record, target == NULL ? NULL : &target->record);
     }
@@ -896,7 +468,7 @@ static bool make_part(maker *m, mi_bytes *to, const mi_part_image *base, const m
     return true;
 }
 
-static void make_parts(maker *m) {
+static void make_parts(mi_maker *m) {
     mi_bytes parts = mi_bytes_in(m->heap);
     uint32_t count = 0;
     const mi_part_image *base = next_part(m->base, "");
@@ -914,7 +486,7 @@ static void make_parts(maker *m) {
     mi_bytes_put_varint(m->bytes, count);
     mi_bytes_put(m->bytes, parts.array.data, parts.array.count);
     if (parts.result != MICA_OK) {
-        fail(m, parts.result, NULL);
+        mi_maker_fail(m, parts.result, NULL);
     }
     mi_bytes_free(&parts);
 }
@@ -949,7 +521,7 @@ static mi_ends sums_of_entities(const mi_slots_image *base, const mi_slots_image
     return (mi_ends){.base = base == target ? sum : mi_sum_entities(base), .target = sum};
 }
 
-static void make_rest(maker *m) {
+static void make_rest(mi_maker *m) {
     const mica_snapshot *base = m->base;
     const mica_snapshot *target = m->target;
     make_rows(m);
@@ -969,7 +541,7 @@ static bool is_chosen(const mica_delta_options *options, uint32_t component) {
     return is_named;
 }
 
-static void make(maker *m, const mica_delta_options *options) {
+static void make(mi_maker *m, const mica_delta_options *options) {
     const mi_slots_image *base = m->base->slots;
     const mi_slots_image *target = m->target->slots;
     const bool is_limited = (m->flags & MI_DELTA_LIMITED) != 0;
@@ -981,7 +553,7 @@ static void make(maker *m, const mica_delta_options *options) {
         return;
     }
     m->table_pairs = m->pairs.count;
-    if (!make_pairs_of(m, true) || !gather_strays(m, 0, m->table_pairs, m->table_strays)) {
+    if (!make_pairs_of(m, true) || !mi_maker_gather_strays(m, 0, m->table_pairs, m->table_strays)) {
         return;
     }
     make_entities(m);
@@ -991,7 +563,8 @@ static void make(maker *m, const mica_delta_options *options) {
     }
     mi_bytes_put_varint(m->bytes, chosen_count);
     for (uint32_t i = 0; i < m->components.count; i++) {
-        if (is_chosen(options, m->components.data[i]) && !make_component(m, (mica_component)m->components.data[i])) {
+        if (is_chosen(options, m->components.data[i]) &&
+            !mi_maker_put_component(m, (mica_component)m->components.data[i])) {
             return;
         }
     }
@@ -1005,45 +578,28 @@ static void make(maker *m, const mica_delta_options *options) {
     make_rest(m);
 }
 
-static void free_strays(maker *m, stray_list *lists) {
-    for (uint32_t side = 0; side < 2; side++) {
-        MI_FREE(m->heap, MICA_MEMORY_STATE, &lists[side].strays);
-        MI_FREE(m->heap, MICA_MEMORY_STATE, &lists[side].items);
-    }
-}
-
-static void free_maker(maker *m) {
+static void free_maker(mi_maker *m) {
+    mi_maker_free_components(m);
     MI_FREE(m->heap, MICA_MEMORY_STATE, &m->components);
     MI_FREE(m->heap, MICA_MEMORY_STATE, &m->numbers);
     MI_FREE(m->heap, MICA_MEMORY_STATE, &m->pairs);
     MI_FREE(m->heap, MICA_MEMORY_STATE, &m->keys);
-    MI_FREE(m->heap, MICA_MEMORY_STATE, &m->changes);
-    MI_FREE(m->heap, MICA_MEMORY_STATE, &m->items);
-    MI_FREE(m->heap, MICA_MEMORY_STATE, &m->spare);
-    free_strays(m, m->table_strays);
-    free_strays(m, m->pool_strays);
-    mi_set_writer_free(&m->added);
-    mi_set_writer_free(&m->removed);
     mi_set_writer_free(&m->set);
     mi_numbers_writer_free(&m->numbers_writer);
-    mi_values_writer_free(&m->values);
     mi_bytes_free(&m->hunks.bytes);
-    for (uint32_t i = 0; i < 2; i++) {
-        mi_heap_release(m->heap, MICA_MEMORY_STATE, m->room[i], m->room_size, _Alignof(max_align_t));
-    }
     mi_heap_release(m->heap, MICA_MEMORY_STATE, m->limit_bits.words, m->limit_bits.word_count * sizeof(uint64_t),
                     _Alignof(uint64_t));
 }
 
 // Marks the slots of the entities that are alive in one of the snapshots.
-static bool open_limit(maker *m, const mica_delta_options *options) {
+static bool open_limit(mi_maker *m, const mica_delta_options *options) {
     const mi_slots_image *base = m->base->slots;
     const mi_slots_image *target = m->target->slots;
     const uint32_t end = (base->used > target->used ? base->used : target->used) + 1;
     m->limit_bits.words =
         mi_heap_allocate_zeroed(m->heap, MICA_MEMORY_STATE, mi_bit_words(end) * sizeof(uint64_t), _Alignof(uint64_t));
     if (m->limit_bits.words == NULL) {
-        return lack_memory(m);
+        return mi_maker_lack(m);
     }
     m->limit_bits.word_count = mi_bit_words(end);
     m->limit = &m->limit_bits;
@@ -1082,11 +638,12 @@ static mica_result check_options(const mica_snapshot *from, const mica_snapshot 
     return MICA_OK;
 }
 
-static mica_result fail_make(const maker *m, const mica_log_handler *log) {
+static mica_result fail_make(const mi_maker *m, const mica_log_handler *log) {
     switch (m->result) {
     case MICA_UNSUPPORTED:
         return mi_fail(log, MICA_UNSUPPORTED, call_name,
-                       "values of {} differ, or rows with them have moved, and have hooks: no bytes stand for them",
+                       "values of {} differ, or rows with them have moved, and have hooks other than write and read: "
+                       "no bytes stand for them",
                        MI_TEXT(m->culprit));
     case MICA_LIMIT:
         return mi_fail(log, MICA_LIMIT, call_name, "the delta would have more than {} bytes", MI_UINT(MI_BYTES_MAX));
@@ -1109,20 +666,22 @@ mica_delta *mica_delta_make(const mica_snapshot *from, const mica_snapshot *to, 
     }
     const bool is_limited = options->components != NULL || options->entities != NULL;
     mi_heap *heap = &delta->heap;
-    maker m = {.heap = heap,
-               .schema = to->vault->schema,
-               .base = from == NULL ? &mi_blank_state : from,
-               .target = to,
-               .flags = (is_limited ? MI_DELTA_LIMITED : 0u) | (from == NULL && !is_limited ? MI_DELTA_WHOLE : 0u) |
-                        (options->entities != NULL ? MI_DELTA_OF_ENTITIES : 0u) |
-                        (to->leaves_transient ? MI_DELTA_LEAVES_TRANSIENT : 0u),
-               .bytes = &delta->bytes,
-               .added = mi_set_writer_in(heap),
-               .removed = mi_set_writer_in(heap),
-               .set = mi_set_writer_in(heap),
-               .numbers_writer = mi_numbers_writer_in(heap),
-               .values = mi_values_writer_in(heap),
-               .hunks.bytes = mi_bytes_in(heap)};
+    mi_maker m = {.heap = heap,
+                  .schema = to->vault->schema,
+                  .base = from == NULL ? &mi_blank_state : from,
+                  .target = to,
+                  .flags = (is_limited ? MI_DELTA_LIMITED : 0u) | (from == NULL && !is_limited ? MI_DELTA_WHOLE : 0u) |
+                           (options->entities != NULL ? MI_DELTA_OF_ENTITIES : 0u) |
+                           (to->leaves_transient ? MI_DELTA_LEAVES_TRANSIENT : 0u),
+                  .bytes = &delta->bytes,
+                  .added = mi_set_writer_in(heap),
+                  .removed = mi_set_writer_in(heap),
+                  .set = mi_set_writer_in(heap),
+                  .numbers_writer = mi_numbers_writer_in(heap),
+                  .values = mi_values_writer_in(heap),
+                  .told = mi_told_writer_in(heap),
+                  .told_bytes = {mi_bytes_in(heap), mi_bytes_in(heap)},
+                  .hunks.bytes = mi_bytes_in(heap)};
     if (options->entities == NULL || open_limit(&m, options)) {
         make(&m, options);
     }

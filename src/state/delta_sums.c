@@ -4,6 +4,8 @@
 // nothing depends on the order in which tables or components come.
 #include "state/delta_sums.h"
 
+#include "state/checksum.h"
+
 #include <mica/checksum.h>
 
 #include <string.h>
@@ -81,6 +83,9 @@ typedef struct summing {
 
 static uint64_t sum_value(const summing *s, const mi_image *image, uint32_t row) {
     const uint8_t *value = image->data + (size_t)row * image->size;
+    if (mi_type_is_told(s->type)) {
+        return mi_checksum_of_written(s->type, value);
+    }
     if (!s->ranges->is_whole) {
         mi_ranges_copy(s->ranges, image->size, s->room, value, 1);
         value = s->room;
@@ -89,9 +94,9 @@ static uint64_t sum_value(const summing *s, const mi_image *image, uint32_t row)
 }
 
 static void sum_chunk(summing *s, const mi_chunk_image *chunk, uint32_t column) {
-    // Bytes of values with hooks say nothing of whether they are equal.
-    const bool has_hooks = s->type->has_copy || s->type->has_destruct;
-    const mi_image *image = column == UINT32_MAX || has_hooks ? NULL : chunk->columns[column].image;
+    // Bytes of values that own something say nothing of whether they are equal.
+    const bool is_mute = mi_type_is_owning(s->type) && !mi_type_is_told(s->type);
+    const mi_image *image = column == UINT32_MAX || is_mute ? NULL : chunk->columns[column].image;
     const mica_entity *handles = mi_image_handles(chunk->handles.image);
     for (uint32_t row = 0; row < chunk->row_count; row++) {
         const uint32_t slot = mica_entity_index(handles[row]);
@@ -118,7 +123,7 @@ bool mi_sum_component(const mica_snapshot *snapshot, const mi_type *type, const 
     if (schema == NULL) {
         return true; // the state of a world that was just made
     }
-    if (limit == NULL && !type->has_copy && !type->has_destruct) {
+    if (limit == NULL && (!mi_type_is_owning(type) || mi_type_is_told(type))) {
         return mica_snapshot_component_checksum(snapshot, type->info.id, sum) == MICA_OK;
     }
     const size_t size = type->info.size;

@@ -81,6 +81,9 @@ bool mi_target_fail(mi_target *target, mica_result result, const char *fault, co
 static inline bool mi_target_lack(mi_target *target) {
     return mi_target_fail(target, MICA_OUT_OF_MEMORY, NULL, NULL);
 }
+static inline bool mi_target_break(mi_target *target, const char *fault) {
+    return mi_target_fail(target, MICA_FORMAT, fault, NULL);
+}
 #define MI_TARGET_RESERVE(TARGET, ARRAY, NEED) \
     (MI_RESERVE((TARGET)->heap, MICA_MEMORY_STATE, (ARRAY), (NEED)) || mi_target_lack(TARGET))
 
@@ -124,9 +127,14 @@ bool mi_target_begin_rows(mi_target *target, uint32_t site, uint64_t row_count);
 bool mi_target_touch(mi_target *target, uint32_t site, uint32_t row, uint64_t entry);
 bool mi_target_end_rows(mi_target *target, uint32_t site);
 
-// When all is touched: checks that everybody stands where he can stand, and makes the images.
+// The move of a slot in a space; NULL: it has not moved.
+const mi_moved *mi_target_find_moved(const mi_target *target, uint32_t slot, uint32_t space);
+// Whether everybody stands where he can stand, when all is touched.
+bool mi_target_check_standings(mi_target *target);
+
+// Checks that, and makes the images.
 bool mi_target_make_rows(mi_target *target);
-// Exclusive-ors the values of the delta into the images.
+// Puts the values of the delta into the images.
 bool mi_target_make_values(mi_target *target);
 bool mi_target_make_versions(mi_target *target);
 // Puts the images into the snapshot, in canonical order.

@@ -84,14 +84,14 @@ static size_t live_size(uint32_t count) {
     return mi_bit_words(count) * sizeof(uint64_t);
 }
 
-static mi_image *create(mi_vault *vault, const mi_type *type, uint32_t count, const uint64_t *live) {
+static mi_image *create(mi_vault *vault, const mi_type *type, uint32_t count, bool has_live) {
     const size_t size = type == NULL ? sizeof(mica_entity) : type->info.size;
     const size_t alignment = type != NULL && type->info.align > MI_COLUMN_ALIGN ? type->info.align : MI_COLUMN_ALIGN;
     const size_t start = align_up(sizeof(mi_image), alignment);
     const size_t end = align_up(start + size * count, sizeof(uint64_t));
     const uint64_t number = mi_next_number(&vault->schema->image_number);
     mi_image *image =
-        number > IMAGE_NUMBER_MAX ? NULL : take_aligned(vault, end + (live == NULL ? 0 : live_size(count)), alignment);
+        number > IMAGE_NUMBER_MAX ? NULL : take_aligned(vault, end + (has_live ? live_size(count) : 0), alignment);
     if (image == NULL) {
         return NULL;
     }
@@ -102,14 +102,34 @@ static mi_image *create(mi_vault *vault, const mi_type *type, uint32_t count, co
                         .size = (uint32_t)size,
                         .type = type,
                         .data = (uint8_t *)image + start};
-    if (live != NULL) {
-        image->live = memcpy((uint8_t *)image + end, live, live_size(count));
+    if (has_live) {
+        image->live = memset((uint8_t *)image + end, 0, live_size(count));
     }
     return image;
 }
 
 mi_image *mi_image_create(mi_vault *vault, const mi_type *type, uint32_t count) {
-    return create(vault, type, count, NULL);
+    return create(vault, type, count, false);
+}
+
+mi_image *mi_image_create_empty(mi_vault *vault, const mi_type *type, uint32_t count) {
+    return create(vault, type, count, true);
+}
+
+// The bits of who is there, of an image that nobody else has seen.
+static uint64_t *open_live(const mi_image *image) {
+    return (uint64_t *)(uintptr_t)image->live;
+}
+
+void mi_image_note_made(mi_image *image, uint32_t index) {
+    mi_bit_set(open_live(image), index);
+}
+
+void mi_image_end_value(mi_image *image, uint32_t index) {
+    if (mi_bit_get(image->live, UINT32_MAX, index)) {
+        mi_value_destruct(image->type, &image->vault->values, mi_image_place(image, index), 1);
+        mi_bit_clear(open_live(image), index);
+    }
 }
 
 static void free_image(mi_image *image) {
@@ -147,9 +167,12 @@ static void destruct_values(const mi_image *image, uint32_t end) {
 
 mi_image *mi_image_take(mi_vault *vault, const mi_type *type, const void *values, uint32_t count,
                         const uint64_t *live) {
-    mi_image *image = create(vault, type, count, live);
+    mi_image *image = create(vault, type, count, live != NULL);
     if (image == NULL) {
         return NULL;
+    }
+    if (live != NULL) {
+        memcpy(open_live(image), live, live_size(count));
     }
     if (type == NULL || !type->has_copy) {
         memcpy(image->data, values, (size_t)image->size * count);

@@ -10,6 +10,7 @@
 // free to all.
 #pragma once
 
+#include "base/bitset.h"
 #include "base/region.h"
 #include "store/table.h"
 
@@ -56,6 +57,11 @@ typedef struct mi_image {
 // An image with raw memory for `count` values, at least 1, to be filled in before anybody sees it; NULL: out of memory.
 // It has one reference. `type` NULL: handles.
 mi_image *mi_image_create(mi_vault *vault, const mi_type *type, uint32_t count);
+// The same for values that own something: none is there, until it is noted that one was made in its place.
+mi_image *mi_image_create_empty(mi_vault *vault, const mi_type *type, uint32_t count);
+void mi_image_note_made(mi_image *image, uint32_t index);
+// Ends a value of such an image, if it is there.
+void mi_image_end_value(mi_image *image, uint32_t index);
 // An image of `count` values that follow each other; those of handles too. `live` may be NULL. NULL: out of memory, or
 // a copy hook failed.
 mi_image *mi_image_take(mi_vault *vault, const mi_type *type, const void *values, uint32_t count, const uint64_t *live);
@@ -65,6 +71,12 @@ static inline mi_image *mi_image_retain(mi_image *image) {
 }
 void mi_image_release(mi_image *image); // NULL is allowed
 
+static inline uint8_t *mi_image_place(const mi_image *image, uint32_t index) {
+    return image->data + (size_t)index * image->size;
+}
+static inline bool mi_image_has(const mi_image *image, uint32_t index) {
+    return image->live == NULL || mi_bit_get(image->live, UINT32_MAX, index);
+}
 static inline const mica_entity *mi_image_handles(const mi_image *image) {
     return (const mica_entity *)(const void *)image->data;
 }

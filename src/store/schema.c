@@ -331,6 +331,8 @@ static bool agrees_in_traits(const type_batch *batch, const mi_type *type, const
         other = "hooks.copy";
     } else if ((type->info.hooks.write != NULL) != (hooks->write != NULL)) {
         other = "hooks.write";
+    } else if ((type->info.hooks.read != NULL) != (hooks->read != NULL)) {
+        other = "hooks.read";
     } else if (!agrees_in_required(batch, type, descriptor)) {
         other = "required";
     }

@@ -91,6 +91,16 @@ static inline bool mi_type_has_hooks(const mi_type *type) {
     return type->has_construct || type->has_destruct || type->has_move || type->has_copy;
 }
 
+// Whether its values own something, so that their bytes do not say what they hold.
+static inline bool mi_type_is_owning(const mi_type *type) {
+    return type->has_copy || type->has_destruct;
+}
+
+// Whether hooks tell what such values hold and make them of it again.
+static inline bool mi_type_is_told(const mi_type *type) {
+    return type->has_copy && type->info.hooks.write != NULL && type->info.hooks.read != NULL;
+}
+
 // Whether values lie in lanes.
 static inline bool mi_type_in_lanes(const mi_type *type) {
     return type->lanes.count > 0;

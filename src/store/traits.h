@@ -16,7 +16,7 @@
 
 static inline bool mi_hooks_given(const mica_hooks *hooks) {
     return hooks->construct != NULL || hooks->destruct != NULL || hooks->move != NULL || hooks->copy != NULL ||
-           hooks->write != NULL;
+           hooks->write != NULL || hooks->read != NULL;
 }
 
 // Puts what they stand for in place of the defaults of storage, layout and page size. What contradicts itself stays

@@ -133,6 +133,14 @@ void mi_write_value(mi_writer *writer, const mi_type *type, const void *value) {
     }
 }
 
+bool mi_record_is_bytes(const mi_part *part, const mi_record *record) {
+    bool is_bytes = true;
+    for (uint32_t i = 0; i < record->values.count && is_bytes; i++) {
+        is_bytes = part->spares_transient && record->values.data[i].type->info.transient;
+    }
+    return is_bytes;
+}
+
 // Reading
 
 mi_reader mi_reader_of(const mica_schema *schema, const mi_record *record) {
@@ -140,7 +148,8 @@ mi_reader mi_reader_of(const mica_schema *schema, const mi_record *record) {
                        .bytes = record->bytes.data,
                        .byte_size = record->bytes.count,
                        .values = record->values.data,
-                       .value_count = record->values.count};
+                       .value_count = record->values.count,
+                       .is_bare = record->is_bare};
 }
 
 void mi_read_fail(mi_reader *reader, mica_result result, const char *fault) {

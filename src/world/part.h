@@ -3,7 +3,7 @@
 // A part writes its state as bytes and reads it again. Bytes are the same for equal states, in every process: numbers
 // are little-endian, components go by their names, values are without padding; nothing depends on addresses or on the
 // order in which anything was registered. Values of types with hooks are copied by their hooks and stand beside the
-// bytes, which is good for snapshots alone: what has any cannot become a delta.
+// bytes, which is good for snapshots alone: what has any cannot become a delta, unless the part can do without them.
 //
 // Restoring is in two steps. `prepare` reads a record into memory of its own: it may fail, and nothing of the world has
 // changed then but room that was made. `commit` puts it in place and cannot fail. Bytes may come from outside:
@@ -30,6 +30,7 @@ typedef struct mi_record {
     const mica_allocator *allocator; // for hooks; good for as long as the record
     MI_ARRAY(uint8_t) bytes;
     MI_ARRAY(mi_record_value) values; // in the order in which they were written
+    bool is_bare;                     // it was put together from bytes: values beside them are missing
 } mi_record;
 
 void mi_record_free(mi_record *record);
@@ -106,6 +107,7 @@ typedef struct mi_reader {
     const mi_record_value *values;
     uint32_t value_count;
     uint32_t value_at;
+    bool is_bare;
     mica_result result; // MICA_OK, MICA_FORMAT, MICA_UNKNOWN (a component), MICA_LIMIT, or MICA_OUT_OF_MEMORY
     const char *fault;  // what was wrong, as a literal; NULL: nothing, or memory is out
     char name[96];      // of the component that is not known
@@ -151,7 +153,8 @@ typedef struct mi_part {
     // What is written tells of storage or other things that do not show in what a program sees: it counts in exact
     // checksums and comparisons alone.
     bool is_inner;
-    bool holds_resources; // the record is a list of resources: mi_read_resource
+    bool holds_resources;  // the record is a list of resources: mi_read_resource
+    bool spares_transient; // reads bare records as well: values of transient types stay as they are
     // A number that differs from all that it was before as soon as `save` might write something else. It never goes
     // back, with a restore neither. NULL: the part is written for every snapshot.
     uint64_t (*stamp)(const struct mica_world *world);
@@ -174,6 +177,9 @@ typedef struct mi_part {
 static inline uint32_t mi_part_lasting_size(const mi_part *part, const mi_record *record) {
     return part->lasting_size == NULL ? record->bytes.count : part->lasting_size(record);
 }
+
+// Whether nothing that is to be saved or sent stands beside the bytes of a record: then others may have them alone.
+bool mi_record_is_bytes(const mi_part *part, const mi_record *record);
 
 // The parts that every world has, in the order in which they are written and read; those of extensions follow.
 extern const mi_part *const mi_world_parts[];

@@ -78,11 +78,11 @@ MICA_TAG_WITH(PoolTag, (.storage = MICA_POOL));
 MICA_COMPONENT_WITH(Owned, (.storage = MICA_TABLE, .hooks = OWNED_HOOKS));
 MICA_NAMED_WITH(PoolOwned, Owned, (.storage = MICA_POOL, .hooks = OWNED_HOOKS));
 
-enum { KIND_COUNT = 11 };
+enum { KIND_COUNT = 11, KIND_MAX = 12 };
 
 typedef struct state_world {
     mica_world *world;
-    mica_component kinds[KIND_COUNT];
+    mica_component kinds[KIND_MAX];
     uint32_t kind_count; // that are used
 } state_world;
 

@@ -10,7 +10,7 @@ typedef struct sight {
 typedef struct view {
     uint32_t count;
     mica_entity *entities; // alive ones
-    sight (*sights)[KIND_COUNT];
+    sight (*sights)[KIND_MAX];
 } view;
 
 static view look(const state_world *w) {
@@ -27,8 +27,11 @@ static view look(const state_world *w) {
         for (uint32_t kind = 0; kind < w->kind_count; kind++) {
             sight *seen = &v.sights[v.count][kind];
             seen->has = mica_entity_has(w->world, entity, w->kinds[kind]);
-            const uint32_t size = mica_schema_info(mica_world_schema(w->world), w->kinds[kind])->size;
-            if (seen->has && size > 0) {
+            const mica_component_info *info = mica_schema_info(mica_world_schema(w->world), w->kinds[kind]);
+            if (seen->has && info->hooks.destruct != NULL) {
+                memcpy(seen->bytes, *(int32_t *const *)mica_entity_get(w->world, entity, w->kinds[kind]),
+                       sizeof(int32_t));
+            } else if (seen->has && info->size > 0) {
                 assert_true(mica_entity_load(w->world, entity, w->kinds[kind], seen->bytes));
             }
         }
@@ -64,7 +67,7 @@ static bool is_chosen(const limits *l, mica_entity entity) {
 
 static mica_delta *make_limited(const state_world *w, const limits *l, const view *from, const view *to,
                                 const mica_snapshot *a, const mica_snapshot *b) {
-    mica_component components[KIND_COUNT];
+    mica_component components[KIND_MAX];
     mica_delta_options options = {.components = l->kinds == UINT32_MAX ? NULL : components};
     for (uint32_t kind = 0; kind < w->kind_count; kind++) {
         if ((l->kinds >> kind & 1) != 0 && options.components != NULL) {

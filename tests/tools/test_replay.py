@@ -7,7 +7,6 @@ import unittest
 
 from program import ProgramTest, plugin
 
-# Names own memory, which no journal can hold.
 COMPONENTS = {"counter": {"Counter": {"note": "x"}, "Grip": {}}}
 
 
@@ -15,7 +14,7 @@ def scene(plugins):
     components = {"Transform": {}}
     for name in plugins:
         components.update(COMPONENTS.get(name, {"Gauge": {}}))
-    return {"mica": 1, "entities": [{"id": 1, "components": components},
+    return {"mica": 1, "entities": [{"id": 1, "name": "first", "components": components},
                                     {"id": 2, "components": {"ChildOf": {"parent": 1}, "Transform": {}}}]}
 
 
