@@ -7,8 +7,11 @@
 /// everything that a snapshot holds, so that the world goes on from there as it did; one that is *limited* to some
 /// components or entities holds those values, and who has them, alone.
 ///
-/// docs/delta-format.md describes the bytes. Padding inside values is never part of them. What has hooks that copy or
-/// destruct has no bytes that mean the same elsewhere: where values of such types differ there is no delta.
+/// docs/delta-format.md describes the bytes. Padding inside values is never part of them. A value whose type has a hook
+/// that copies or destructs goes as what its hook `write` tells, and comes by `read`. Without these it has no bytes
+/// that mean the same elsewhere: where such values differ there is no delta, unless the type is transient. Then they
+/// stay out of it and as they are in the world, if there is an entity or system that has one already; else a new one is
+/// made.
 #pragma once
 
 #include <mica/snapshot.h>
@@ -34,9 +37,10 @@ typedef struct mica_delta_options {
 /// knows nothing of the order of rows and of free handles, of resources, events and whatever else there is.
 ///
 /// NULL: `MICA_INVALID` (no `to`, another schema, one of the snapshots without transient values and the other with
-/// them, an unknown component, a negative count), `MICA_UNSUPPORTED` (values with hooks differ; the type or the part of
-/// the world's state is named), `MICA_LIMIT` (over 2 GiB), `MICA_OUT_OF_MEMORY`. O(columns of all chunks + bytes of
-/// those columns that the snapshots do not share). Any thread; the snapshots are only read.
+/// them, an unknown component, a negative count), `MICA_UNSUPPORTED` (values with hooks other than `write` and `read`
+/// differ; the type or the part of the world's state is named), `MICA_LIMIT` (over 2 GiB), `MICA_OUT_OF_MEMORY`.
+/// O(columns of all chunks + bytes of those columns that the snapshots do not share). Any thread; the snapshots are
+/// only read.
 MICA_API mica_delta *mica_delta_make(const mica_snapshot *from, const mica_snapshot *to,
                                      const mica_delta_options *options);
 
@@ -73,11 +77,12 @@ typedef enum mica_delta_direction {
 ///
 /// All or nothing. Refuses: `MICA_FORMAT` (no delta, or damaged, or it leads to no state that a world can be in),
 /// `MICA_INCOMPATIBLE` (another version of the format, or handle width), `MICA_UNKNOWN` (a component that the world's
-/// schema does not know), `MICA_MISMATCH` (a component has another size or other fields; or the world is not in the
-/// state that the delta begins with: the first component, or part of the state, that differs is named), `MICA_LOCKED`,
-/// `MICA_NO_COPY` (as `mica_snapshot_take`), `MICA_UNSUPPORTED` (rows with values of types with hooks would have to
-/// move, or a limited delta would change links), `MICA_LIMIT`, `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(columns of all
-/// chunks + bytes of the columns that change + bytes of the delta).
+/// schema does not know), `MICA_MISMATCH` (a component has another size, other fields or no hook `read`; or the world
+/// is not in the state that the delta begins with: the first component, or part of the state, that differs is named),
+/// `MICA_LOCKED`, `MICA_NO_COPY` (as `mica_snapshot_take`), `MICA_UNSUPPORTED` (rows with values of types with hooks
+/// other than `write` and `read` would have to move, or a limited delta would change links), `MICA_LIMIT`,
+/// `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(columns of all chunks + bytes of the columns that change + bytes of the
+/// delta).
 MICA_API mica_result mica_delta_apply(mica_world *world, const void *bytes, size_t byte_size,
                                       mica_delta_direction direction, const mica_restore_options *options);
 
@@ -96,7 +101,7 @@ typedef struct mica_delta_info {
 /// What a delta says of one component.
 typedef struct mica_delta_component_info {
     const char *name;      ///< in the delta's bytes
-    int32_t byte_size;     ///< of a value; 0: a tag
+    int32_t byte_size;     ///< of a value; 0: a tag, or hooks write and read values
     int32_t added_count;   ///< entities that have it in the target alone
     int32_t removed_count; ///< entities that have it in the base alone
     int32_t changed_count; ///< entities that have it at both ends, with another value

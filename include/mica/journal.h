@@ -42,7 +42,7 @@ typedef struct mica_journal_options {
 ///
 /// NULL: `MICA_IO` (the file is named), `MICA_EXISTS` (the world has a journal), `MICA_LIMIT` (the world's state takes
 /// over 2 GiB), `MICA_INVALID`, or as `mica_snapshot_take` and `mica_delta_make`: in particular `MICA_UNSUPPORTED` for
-/// values with hooks. O(everything in the world).
+/// values with hooks other than `write` and `read`, unless their types are transient. O(everything in the world).
 MICA_API mica_journal *mica_journal_create(mica_world *world, const char *path, const mica_journal_options *options);
 
 /// Goes on with a journal that is there: what stands behind its good part is cut off, and the world is brought into the
@@ -98,8 +98,8 @@ MICA_API void mica_journal_reader_close(mica_journal_reader *reader);
 /// What is in a journal; good as long as the reader. O(1).
 MICA_API mica_journal_info mica_journal_reader_info(const mica_journal_reader *reader);
 
-/// The checksum that was recorded when so many ticks were complete. False: there is none (no error). O(log records),
-/// O(records) of a journal whose program went back to earlier ticks.
+/// The checksum that was recorded when so many ticks were complete: `mica_world_checksum` with `leave_transient`.
+/// False: there is none (no error). O(log records), O(records) of a journal whose program went back to earlier ticks.
 MICA_API bool mica_journal_checksum(const mica_journal_reader *reader, uint64_t tick, uint64_t *checksum);
 
 /// Brings a world into the recorded state in which so many ticks were complete, with what was changed before the next

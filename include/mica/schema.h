@@ -47,8 +47,9 @@ MICA_API void mica_schema_release(mica_schema *schema);
 /// known; in tables `stable`, `page_size`, `MICA_PACKED` and `MICA_PAGED`; in pools `MICA_LANES`, `stable` with
 /// `MICA_PACKED`, `page_size` with `MICA_PACKED`, a `page_size` that is no power of two or over `MICA_PAGE_SIZE_MAX`,
 /// a page of more than `MICA_PAGE_BYTE_SIZE_MAX` bytes (0 is the default, not a size); for tags `stable`, `layout`,
-/// `page_size`, `always_dirty` and `track_rows`; for relations `MICA_POOL`, `always_dirty` and `toggle`; `MICA_LANES`
-/// with hooks or indexes, for an enumeration, over `MICA_LANES_SIZE_MAX` bytes or `MICA_LANES_ALIGN_MAX`, and for
+/// `page_size`, `always_dirty` and `track_rows`; for relations `MICA_POOL`, `always_dirty` and `toggle`; the hook `read`
+/// without `write`; `MICA_LANES` with hooks or indexes, for an enumeration, over `MICA_LANES_SIZE_MAX` bytes or
+/// `MICA_LANES_ALIGN_MAX`, and for
 /// fields that are not known by then: types of its fields are to be registered before. An index is refused for a tag,
 /// an enumeration, a relation, an `always_dirty` type and a type whose fields are not known; for a field that is not
 /// there, an array, or a text of more than `MICA_INDEXED_TEXT_MAX` bytes; the second time for the same field. O(length

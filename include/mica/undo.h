@@ -6,9 +6,9 @@
 /// it had. Steps inside of steps are part of the outermost one, so functions can make steps of what they do and be
 /// called by others that make one of it all.
 ///
-/// A step is kept as what differs (a delta) or, where values with hooks are concerned, as snapshots, which share what
-/// is the same. What is kept is limited by memory and by number; the oldest steps are forgotten first. A new step drops
-/// those that had been taken back.
+/// A step is kept as what differs (a delta) or, where values are concerned that own something and that no hooks write
+/// and read, as snapshots, which share what is the same. What is kept is limited by memory and by number; the oldest
+/// steps are forgotten first. A new step drops those that had been taken back.
 ///
 /// Between steps the world is not to change, or the history would lose track of it: what has is refused when the next
 /// step begins, ends or is taken back, or is taken into a step of its own (`mica_history_def.take_others`).

@@ -173,6 +173,9 @@ uint64_t mi_delta_end_sum(const mi_delta *delta, bool is_target);
 mica_snapshot *mi_delta_build(struct mica_world *world, const mica_snapshot *base, const void *bytes, size_t byte_size,
                               mica_delta_direction direction);
 
+// As mica_delta_make, but that nothing stays out: values that mi_delta_leaves are refused if they differ.
+mica_delta *mi_delta_make_complete(const mica_snapshot *from, const mica_snapshot *to);
+
 // What was made.
 struct mica_delta {
     mi_heap heap;

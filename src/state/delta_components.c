@@ -367,7 +367,7 @@ bool mi_maker_put_component(mi_maker *m, mica_component component) {
                          .ranges = mi_type_ranges(m->schema, type),
                          .is_owning = mi_type_is_owning(type),
                          .is_told = mi_type_is_told(type)};
-    c.has_values = type->info.size > 0 && !mi_delta_leaves(type) &&
+    c.has_values = type->info.size > 0 && (m->is_complete || !mi_delta_leaves(type)) &&
                    !(type->info.transient && (m->flags & MI_DELTA_LEAVES_TRANSIENT) != 0);
     mi_delta_component head = {.name = type->info.name, .is_told = c.is_told};
     if (c.ranges == NULL) {

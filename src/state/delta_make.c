@@ -451,14 +451,19 @@ static const mi_part_image *next_part(const mica_snapshot *snapshot, const char 
     return next;
 }
 
+// Whether the bytes of a part's record, which may be NULL, say all that the delta is to have of it.
+static bool can_write(const mi_maker *m, const mi_part_image *image) {
+    return image == NULL || image->record.values.count == 0 ||
+           (!m->is_complete && mi_record_is_bytes(image->part, &image->record));
+}
+
 static bool make_part(mi_maker *m, mi_bytes *to, const mi_part_image *base, const mi_part_image *target) {
     const mi_delta_part head = {.name = base == NULL ? target->part->name : base->part->name,
                                 .in_base = base != NULL,
                                 .in_target = target != NULL,
                                 .sums = {.base = mi_sum_part(base), .target = mi_sum_part(target)}};
     if (base != target) {
-        if ((base != NULL && !mi_record_is_bytes(base->part, &base->record)) ||
-            (target != NULL && !mi_record_is_bytes(target->part, &target->record))) {
+        if (!can_write(m, base) || !can_write(m, target)) {
             return mi_maker_fail(m, MICA_UNSUPPORTED, head.name);
         }
         make_hunks(m, base == NULL ? NULL : &base->record, target == NULL ? NULL : &target->record);
@@ -652,7 +657,8 @@ static mica_result fail_make(const mi_maker *m, const mica_log_handler *log) {
     }
 }
 
-mica_delta *mica_delta_make(const mica_snapshot *from, const mica_snapshot *to, const mica_delta_options *options) {
+static mica_delta *make_delta(const mica_snapshot *from, const mica_snapshot *to, const mica_delta_options *options,
+                              bool is_complete) {
     const mica_delta_options all = {.components = NULL};
     options = options == NULL ? &all : options;
     if (check_options(from, to, options) != MICA_OK) {
@@ -670,6 +676,7 @@ mica_delta *mica_delta_make(const mica_snapshot *from, const mica_snapshot *to, 
                   .schema = to->vault->schema,
                   .base = from == NULL ? &mi_blank_state : from,
                   .target = to,
+                  .is_complete = is_complete,
                   .flags = (is_limited ? MI_DELTA_LIMITED : 0u) | (from == NULL && !is_limited ? MI_DELTA_WHOLE : 0u) |
                            (options->entities != NULL ? MI_DELTA_OF_ENTITIES : 0u) |
                            (to->leaves_transient ? MI_DELTA_LEAVES_TRANSIENT : 0u),
@@ -695,4 +702,12 @@ mica_delta *mica_delta_make(const mica_snapshot *from, const mica_snapshot *to, 
         return NULL;
     }
     return delta;
+}
+
+mica_delta *mica_delta_make(const mica_snapshot *from, const mica_snapshot *to, const mica_delta_options *options) {
+    return make_delta(from, to, options, false);
+}
+
+mica_delta *mi_delta_make_complete(const mica_snapshot *from, const mica_snapshot *to) {
+    return make_delta(from, to, NULL, true);
 }

@@ -44,6 +44,7 @@ typedef struct mi_maker {
     const mica_snapshot *base;
     const mica_snapshot *target;
     uint32_t flags;
+    bool is_complete; // nothing that differs stays out
     mi_slot_bits limit_bits;
     const mi_slot_bits *limit; // NULL: all entities
     mi_bytes *bytes;

@@ -4,8 +4,8 @@
 // state at that place, held so that what changed outside of steps is found; comparing states costs what differs, since
 // snapshots share the rest.
 //
-// A delta leads both ways between the states before and behind its step. Where there is none, for values with hooks,
-// both snapshots are kept.
+// A delta leads both ways between the states before and behind its step. Where there is none, for values that own
+// something and that no hooks write and read, both snapshots are kept.
 //
 // References: what was seen in a state is good again when it comes back. Each end of a step remembers the epochs that
 // counted when the world left that state over this step last, and they are what it comes back with.
@@ -132,7 +132,7 @@ static mica_result push(mica_history *history, const char *name, mica_snapshot *
     if (!MI_RESERVE(&history->heap, MICA_MEMORY_STATE, &history->steps, (size_t)history->at + 1)) {
         return mi_fail_memory(&history->world->log, call, sizeof(history_step));
     }
-    history_step step = {.delta = mica_delta_make(history->now, after, NULL)};
+    history_step step = {.delta = mi_delta_make_complete(history->now, after)};
     if (step.delta == NULL) {
         const mica_result result = mica_last_result();
         if (result != MICA_UNSUPPORTED && result != MICA_LIMIT) {

@@ -152,7 +152,17 @@ static bool check_in_pool(const mica_type *type, mi_refusal *refusal) {
     return true;
 }
 
+// What is read is what was written.
+static bool check_hooks(const mica_type *type, mi_refusal *refusal) {
+    const mica_hooks *hooks = &type->traits.hooks;
+    return hooks->read == NULL || hooks->write != NULL ||
+           refuse(type, refusal, MICA_BAD_TYPE, "\"{}\" has the hook read, and no hook write that tells what it reads");
+}
+
 bool mi_traits_check(const mica_type *type, mi_refusal *refusal) {
+    if (!check_hooks(type, refusal)) {
+        return false;
+    }
     if (!check_known(type, refusal) || (type->traits.hooks.attach != NULL && !check_relation(type, refusal)) ||
         (type->kind == MICA_KIND_TAG && !check_tag(type, refusal)) ||
         (type->traits.layout == MICA_LANES && !check_lanes(type, refusal))) {

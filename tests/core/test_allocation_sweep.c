@@ -657,6 +657,18 @@ static bool name_copy(sweep *s) {
     mica_name_destruct(&copy, 1, &context);
     return true;
 }
+static bool name_read(sweep *s) {
+    const mica_hook_context context = {.allocator = &s->w.world->store.values};
+    mica_name name = {NULL};
+    const mica_result result = mica_name_read(&name, "a text, and what is behind it", 6, &context);
+    if (result != MICA_OK) {
+        assert_int_equal(result, MICA_OUT_OF_MEMORY);
+        return fail_hook("mica_name_read");
+    }
+    assert_string_equal(name.text, "a text");
+    mica_name_destruct(&name, 1, &context);
+    return true;
+}
 static int compare_ores(const mica_element *a, const mica_element *b, void *user) {
     (void)user;
     return ((const Ore *)a->value)->grams - ((const Ore *)b->value)->grams;
@@ -1373,6 +1385,7 @@ static const sweep_operation operations[] = {
     {"mica_journal_write", journal_write, change_under_journal, false},
     {"mica_lifetime_system_add", lifetime_system_add, know_timers, false},
     {"mica_name_copy", name_copy, NULL, false},
+    {"mica_name_read", name_read, NULL, false},
     {"mica_observer_connect", observer_connect, find_observed, false},
     {"mica_observer_connect_to", observer_connect_to, fill_pools, false},
     {"mica_order_begin", order_begin, make_order, false},

@@ -7,6 +7,7 @@ the run writes. The plugin that is off by one part in a million in its mean moti
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,19 @@ def check_edits(scene, folder):
     return failures
 
 
+def check_journal(path, folder):
+    """The run can be recorded, though bodies have names and the plugin draws into memory, and runs again as recorded."""
+    plugin = ['--plugin', os.path.join(PLUGINS, 'orrery.so')]
+    checksums = []
+    for arguments in (['run', path, '--ticks', '20', '--checksum', '--journal', 'run.journal'],
+                      ['replay', 'run.journal'], ['replay', 'run.journal', '--from', '7']):
+        result = subprocess.run([PROGRAM, *arguments, *plugin], cwd=folder, capture_output=True, text=True, timeout=120)
+        if result.returncode != 0:
+            return [f'{" ".join(arguments)} ends with {result.returncode} and says {result.stderr!r}']
+        checksums.append(re.search('checksum: .*', result.stdout)[0])
+    return [] if len(set(checksums)) == 1 else [f'a replay ends in another state: {checksums}']
+
+
 def main():
     with open(SCENE, encoding='utf-8') as file:
         scene = json.load(file)
@@ -121,7 +135,7 @@ def main():
             json.dump(scene, file)
         right, compared = worst_error(run(path, 'orrery', folder), scene, days)
         off, _ = worst_error(run(path, 'orrery_off', folder), scene, days)
-        failures = check_edits(scene, folder)
+        failures = check_edits(scene, folder) + check_journal(path, folder)
         picture = os.path.getsize(os.path.join(folder, scene['entities'][0]['components']['Picture']['path']))
     bodies = sum('Orbit' in entity['components'] for entity in scene['entities'])
     print(f'{compared} bodies, worst error {right:.2e} of the axis; off by 1e-6 in mean motion: {off:.2e}')
