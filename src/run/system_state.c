@@ -148,9 +148,12 @@ static void save_systems(const mica_world *world, mi_writer *writer) {
     (void)at;
 }
 
+// Records may come from outside: of one that is not put together as it should be all counts.
 static uint32_t lasting_size(const mi_record *record) {
-    const uint32_t count = record->bytes.count == 0 ? 0 : mi_get_u32(record->bytes.data + COUNT_AT);
-    return record->bytes.count - count * AGE_BYTE_SIZE;
+    const uint32_t byte_size = record->bytes.count;
+    const bool has_count = byte_size >= COUNT_AT + sizeof(uint32_t);
+    const uint64_t age_size = has_count ? (uint64_t)mi_get_u32(record->bytes.data + COUNT_AT) * AGE_BYTE_SIZE : 0;
+    return age_size < byte_size ? byte_size - (uint32_t)age_size : byte_size;
 }
 
 // Preparing
