@@ -374,7 +374,7 @@ static void take_leftover(comparison *c, const type_pair *pair, uint32_t index, 
                           uint64_t place, const void *value) {
     (void)looked;
     (void)value;
-    if (c->places.data[index] == place && index < c->index) {
+    if (index < c->index && c->places.data[index] == place) {
         begin_absence(c, pair, index, 0);
     }
     c->places.data[index] = c->places.data[index] == place ? 0 : c->places.data[index];

@@ -388,7 +388,10 @@ static int compare_rows(const composer *c, const mi_delta_rows *a, const mi_delt
 // What one delta says of rows that the other one says nothing of is as it was in it.
 static bool join_counts(const mi_ends *a, const mi_ends *b, mi_ends *joined) {
     const bool meet = a == NULL || b == NULL || a->target == b->base;
-    *joined = (mi_ends){.base = a == NULL ? b->base : a->base, .target = b == NULL ? a->target : b->target};
+    const mi_ends *first = a == NULL ? b : a;
+    const mi_ends *last = b == NULL ? a : b;
+    MI_ASSERT(first != NULL && last != NULL);
+    *joined = (mi_ends){.base = first->base, .target = last->target};
     return meet;
 }
 

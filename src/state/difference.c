@@ -415,14 +415,12 @@ static void compare_tables(mi_difference *difference, const mi_restore_place *be
 }
 
 static void compare_elements(mi_difference *difference, const mi_restore_place *before, const mi_restore_place *after) {
-    const mi_pool *pool = before != NULL ? before->pool : after->pool;
-    const mica_component component = pool->type->info.id;
-    if (after == NULL) {
-        mi_difference_add(difference, &difference->before, MICA_REMOVED, before->entity, component);
-    } else if (before == NULL) {
-        add_component(difference, after, component);
-    } else if (pool->size > 0) {
-        compare_value(difference, before, after, component);
+    if (before == NULL) {
+        add_component(difference, after, after->pool->type->info.id);
+    } else if (after == NULL) {
+        mi_difference_add(difference, &difference->before, MICA_REMOVED, before->entity, before->pool->type->info.id);
+    } else if (before->pool->size > 0) {
+        compare_value(difference, before, after, before->pool->type->info.id);
     }
 }
 
