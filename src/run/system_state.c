@@ -149,11 +149,12 @@ static void save_systems(const mica_world *world, mi_writer *writer) {
 }
 
 // Records may come from outside: of one that is not put together as it should be all counts.
-static uint32_t lasting_size(const mi_record *record) {
+static mi_record_extent find_lasting(const mi_record *record) {
     const uint32_t byte_size = record->bytes.count;
     const bool has_count = byte_size >= COUNT_AT + sizeof(uint32_t);
     const uint64_t age_size = has_count ? (uint64_t)mi_get_u32(record->bytes.data + COUNT_AT) * AGE_BYTE_SIZE : 0;
-    return age_size < byte_size ? byte_size - (uint32_t)age_size : byte_size;
+    return (mi_record_extent){.byte_count = age_size < byte_size ? byte_size - (uint32_t)age_size : byte_size,
+                              .value_count = record->values.count};
 }
 
 // Preparing
@@ -554,7 +555,7 @@ static void commit_systems(mica_world *world, void *from) {
 const mi_part mi_systems_part = {.name = "systems",
                                  .spares_transient = true,
                                  .save = save_systems,
-                                 .lasting_size = lasting_size,
+                                 .lasting = find_lasting,
                                  .prepare = prepare_systems,
                                  .commit = commit_systems,
                                  .cancel = cancel_systems};

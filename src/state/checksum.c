@@ -342,10 +342,10 @@ static void sum_marks(summing *s) {
 
 static void sum_record(summing *s, const mi_part *part, const mi_record *record) {
     const uint64_t seed = mi_digest_seed_of(DOMAIN_PART, part->name).a;
-    const uint32_t size = mi_part_lasting_size(part, record);
-    s->sum += size == 0 ? 0 : mi_digest_bytes(seed, record->bytes.data, size);
+    const mi_record_extent lasting = mi_part_lasting(part, record);
+    s->sum += lasting.byte_count == 0 ? 0 : mi_digest_bytes(seed, record->bytes.data, lasting.byte_count);
     uint32_t place = 0; // among those that count
-    for (uint32_t i = 0; i < record->values.count; i++) {
+    for (uint32_t i = 0; i < lasting.value_count; i++) {
         value_kind kind;
         if (is_left_out(s, record->values.data[i].type)) {
             continue;

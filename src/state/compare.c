@@ -505,9 +505,10 @@ static void compare_resources(comparison *c, const mi_record *const records[2]) 
     }
 }
 
-// The next value beside a record that is not left out; NULL: there are no more.
-static const mi_record_value *next_value(const comparison *c, uint32_t side, const mi_record *record, uint32_t *at) {
-    while (*at < record->values.count) {
+// The next of the first `count` values beside a record that is not left out; NULL: there are no more.
+static const mi_record_value *next_value(const comparison *c, uint32_t side, const mi_record *record, uint32_t count,
+                                         uint32_t *at) {
+    while (*at < count) {
         const mi_record_value *value = &record->values.data[(*at)++];
         type_pair alone = {.types = {NULL}};
         alone.types[side] = value->type;
@@ -518,13 +519,13 @@ static const mi_record_value *next_value(const comparison *c, uint32_t side, con
     return NULL;
 }
 
-// Whether the values that stand beside two records are equal.
-static bool are_values_equal(comparison *c, const mi_record *const records[2]) {
+// Whether the values that stand beside two records are equal, as far as they count.
+static bool are_values_equal(comparison *c, const mi_record *const records[2], const mi_record_extent extents[2]) {
     uint32_t at[2] = {0};
     for (;;) {
         const mi_record_value *next[2];
         for (uint32_t side = 0; side < 2; side++) {
-            next[side] = next_value(c, side, records[side], &at[side]);
+            next[side] = next_value(c, side, records[side], extents[side].value_count, &at[side]);
         }
         if (next[0] == NULL || next[1] == NULL) {
             return next[0] == next[1];
@@ -541,13 +542,14 @@ static void compare_records(comparison *c, const mi_part *part, const mi_record 
     static const mi_record none = {.heap = NULL};
     const mi_record *a = records[0] != NULL ? records[0] : &none;
     const mi_record *b = records[1] != NULL ? records[1] : &none;
-    const uint32_t sizes[2] = {mi_part_lasting_size(part, a), mi_part_lasting_size(part, b)};
+    const mi_record_extent lasting[2] = {mi_part_lasting(part, a), mi_part_lasting(part, b)};
+    const uint32_t sizes[2] = {lasting[0].byte_count, lasting[1].byte_count};
     const uint32_t shared = sizes[0] < sizes[1] ? sizes[0] : sizes[1];
     uint32_t offset = 0;
     while (offset < shared && a->bytes.data[offset] == b->bytes.data[offset]) {
         offset++;
     }
-    if (offset == sizes[0] && offset == sizes[1] && are_values_equal(c, (const mi_record *const[2]){a, b})) {
+    if (offset == sizes[0] && offset == sizes[1] && are_values_equal(c, (const mi_record *const[2]){a, b}, lasting)) {
         return;
     }
     if (c->result == MICA_OK) {

@@ -127,13 +127,14 @@ static bool has_listeners(const mi_event_queue *queue) {
     return queue->readers.count > 0 || mi_event_handler_count(queue) > 0;
 }
 
-// The first event that somebody has yet to see; with `held`, whose memory somebody may still be using.
-static uint64_t first_needed(const mi_event_queue *queue, bool held) {
+// The first event that somebody has yet to see, without the readers of the program unless for `everybody`; with
+// `held`, whose memory somebody may still be using.
+static uint64_t first_needed(const mi_event_queue *queue, bool everybody, bool held) {
     uint64_t needed = queue->next;
     for (uint32_t i = 0; i < queue->readers.count; i++) {
         const mi_event_cursor *cursor = &queue->readers.data[i]->cursor;
         const uint64_t number = held ? cursor->held : cursor->next;
-        needed = number < needed ? number : needed;
+        needed = number < needed && (everybody || queue->readers.data[i]->is_lent) ? number : needed;
     }
     if (mi_event_handler_count(queue) > 0 || queue->is_delivering) {
         const uint64_t number = held ? queue->delivered.held : queue->delivered.next;
@@ -143,7 +144,11 @@ static uint64_t first_needed(const mi_event_queue *queue, bool held) {
 }
 
 uint64_t mi_event_first_unseen(const mi_event_queue *queue) {
-    return first_needed(queue, false);
+    return first_needed(queue, true, false);
+}
+
+uint64_t mi_event_first_of_state(const mi_event_queue *queue) {
+    return first_needed(queue, false, false);
 }
 
 static void end_events(mica_world *world, mi_event_queue *queue, uint64_t end) {
@@ -167,7 +172,7 @@ static void end_events(mica_world *world, mi_event_queue *queue, uint64_t end) {
 
 // Ends what nobody needs any more.
 static void collect(mica_world *world, mi_event_queue *queue) {
-    end_events(world, queue, first_needed(queue, true));
+    end_events(world, queue, first_needed(queue, true, true));
 }
 
 static void push_cursor(mi_event_queue *queue, mi_event_cursor *cursor, uint64_t number) {

@@ -85,6 +85,8 @@ mi_event_queue *mi_event_queue_have(mica_world *world, const mi_type *type);
 
 // The first event that somebody has yet to see.
 uint64_t mi_event_first_unseen(const mi_event_queue *queue);
+// The same without the readers of the program.
+uint64_t mi_event_first_of_state(const mi_event_queue *queue);
 static inline uint32_t mi_event_handler_count(const mi_event_queue *queue) {
     return queue->bindings.count - queue->gone_count;
 }

@@ -7,9 +7,12 @@
 // Readers of systems are placed by the systems' own part, behind this one; those of the program stay, and are brought
 // back to what the restored queue has where they stand beyond.
 //
-// The record: the number of queues, and in order of their types' names those that differ from a new one, each as
+// The record: its length without what is kept for readers of the program u32, values with hooks in that u32, the number
+// of queues u32, and in order of their types' names those that differ from a new one, each as
 //   name, events ever sent u64, limit of ticks u32, limit of events u32, kept u64,
 //   whether handlers are bound u8, to be delivered u64, and if any are kept: ages, values.
+// Behind them for each, since readers of the program are no state but are to find their events:
+//   further events that are kept for these, older than the others, u64, and if there are any: ages of all, values.
 // Ages are those of marks, the oldest first: how many events came after it (kept ones; there are no others whose age
 // matters) u64, for how many marks in a row u32, until that are all of them.
 //
@@ -72,10 +75,15 @@ static void write_ages(const mi_events *events, const mi_event_queue *queue, uin
     }
 }
 
+static void write_values(const mi_event_queue *queue, uint64_t first, uint64_t end, mi_writer *writer) {
+    for (uint64_t number = first; queue->type->info.size > 0 && number < end && writer->result == MICA_OK; number++) {
+        mi_write_value(writer, queue->type, mi_event_at(queue, number));
+    }
+}
+
 static void write_queue(const mi_events *events, const mi_event_queue *queue, mi_writer *writer) {
-    const uint64_t first = mi_event_first_unseen(queue);
+    const uint64_t first = mi_event_first_of_state(queue);
     const uint64_t kept = queue->next - first;
-    const bool has_values = queue->type->info.size > 0;
     const bool has_handlers = mi_event_handler_count(queue) > 0;
     mi_write_component(writer, queue->type->info.id);
     mi_write_u64(writer, queue->next);
@@ -84,13 +92,40 @@ static void write_queue(const mi_events *events, const mi_event_queue *queue, mi
     mi_write_u64(writer, kept);
     mi_write_u8(writer, has_handlers);
     mi_write_u64(writer, has_handlers ? queue->next - queue->delivered.next : 0);
-    if (kept == 0) {
-        return;
+    if (kept > 0) {
+        write_ages(events, queue, kept, writer);
+        write_values(queue, first, queue->next, writer);
     }
-    write_ages(events, queue, kept, writer);
-    for (uint64_t number = first; has_values && number < queue->next && writer->result == MICA_OK; number++) {
-        mi_write_value(writer, queue->type, mi_event_at(queue, number));
+}
+
+// What readers of the program alone have yet to see.
+static void write_rest(const mi_events *events, const mi_event_queue *queue, mi_writer *writer) {
+    const uint64_t first = mi_event_first_unseen(queue);
+    const uint64_t end = mi_event_first_of_state(queue);
+    mi_write_u64(writer, end - first);
+    if (end > first) {
+        write_ages(events, queue, queue->next - first, writer);
+        write_values(queue, first, end, writer);
     }
+}
+
+// Notes what was written so far as that which counts.
+static void end_lasting(mi_writer *writer) {
+    if (writer->result == MICA_OK) {
+        mi_record *record = writer->record;
+        mi_put_u32(mi_put_u32(record->bytes.data, record->bytes.count), record->values.count);
+    }
+}
+
+// Records may come from outside: of one that is not put together as it should be all counts.
+static mi_record_extent find_lasting(const mi_record *record) {
+    const mi_record_extent all = {.byte_count = record->bytes.count, .value_count = record->values.count};
+    if (record->bytes.count < 2 * sizeof(uint32_t)) {
+        return all;
+    }
+    const mi_record_extent lasting = {.byte_count = mi_get_u32(record->bytes.data),
+                                      .value_count = mi_get_u32(record->bytes.data + sizeof(uint32_t))};
+    return lasting.byte_count <= all.byte_count && lasting.value_count <= all.value_count ? lasting : all;
 }
 
 static int compare_queues(const void *context, uint32_t a, uint32_t b) {
@@ -100,8 +135,10 @@ static int compare_queues(const void *context, uint32_t a, uint32_t b) {
 
 static void save_events(const mica_world *world, mi_writer *writer) {
     const mi_events *events = world->events;
+    mi_write_u64(writer, 0); // for end_lasting
     if (events == NULL) {
         mi_write_u32(writer, 0);
+        end_lasting(writer);
         return;
     }
     const uint32_t room = events->queues.count;
@@ -122,6 +159,10 @@ static void save_events(const mica_world *world, mi_writer *writer) {
     mi_write_u32(writer, ids.count);
     for (uint32_t i = 0; i < ids.count; i++) {
         write_queue(events, events->queues.data[ids.data[i]], writer);
+    }
+    end_lasting(writer);
+    for (uint32_t i = 0; i < ids.count; i++) {
+        write_rest(events, events->queues.data[ids.data[i]], writer);
     }
     MI_FREE(heap, MICA_MEMORY_STATE, &ids);
 }
@@ -187,14 +228,12 @@ static void read_ages(const mi_events *events, mi_reader *reader, const mi_event
     }
 }
 
-// Makes `kept` events, of which the last is the one before `content->next`.
-static void read_values(mica_world *world, mi_reader *reader, mi_event_queue *content, uint64_t kept) {
-    const uint64_t end = content->next;
-    content->first = end - kept;
+// Makes the events from `content->next` on up to number `end`.
+static void read_values(mica_world *world, mi_reader *reader, mi_event_queue *content, uint64_t end) {
     if (content->type->info.size == 0) {
+        content->next = end;
         return;
     }
-    content->next = content->first;
     while (content->next < end && reader->result == MICA_OK) {
         if (!mi_event_have_place(&world->heap, content)) {
             mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
@@ -234,8 +273,38 @@ static bool read_numbers(mi_reader *reader, queue_numbers *numbers) {
     return reader->result == MICA_OK;
 }
 
+// Reads the events of a queue: the oldest ones from `rest`.
+static void read_kept(mica_world *world, mi_reader *reader, mi_reader *rest, const queue_numbers *numbers,
+                      mi_event_queue *content) {
+    const uint64_t end = numbers->next;
+    const uint64_t older = mi_read_u64(rest);
+    if (rest->result == MICA_OK &&
+        (older > end - numbers->kept || (numbers->count_limit > 0 && older > numbers->count_limit - numbers->kept))) {
+        mi_read_fail(rest, MICA_FORMAT, "more events of a type are kept than there are");
+    }
+    if (numbers->kept > 0) {
+        read_ages(world->events, reader, content, numbers->kept);
+    }
+    if (rest->result != MICA_OK || reader->result != MICA_OK) {
+        return;
+    }
+    content->first = end - numbers->kept - older;
+    content->next = content->first;
+    if (older > 0) {
+        const uint64_t kept = numbers->kept + older;
+        content->next = end;
+        read_ages(world->events, rest, content, kept);
+        content->next = content->first;
+        read_values(world, rest, content, content->first + older);
+    }
+    if (rest->result == MICA_OK) {
+        read_values(world, reader, content, end);
+    }
+}
+
 // Reads one queue, whose type comes behind `last` (NULL: any); its type.
-static const mi_type *read_queue(mica_world *world, mi_reader *reader, const mi_type *last, restored_events *restored) {
+static const mi_type *read_queue(mica_world *world, mi_reader *reader, mi_reader *rest, const mi_type *last,
+                                 restored_events *restored) {
     const mi_type *type = mi_schema_type(reader->schema, mi_read_component(reader));
     queue_numbers numbers;
     if (reader->result != MICA_OK) {
@@ -268,20 +337,36 @@ static const mi_type *read_queue(mica_world *world, mi_reader *reader, const mi_
     for (uint32_t i = 0; i < content->tick_limit; i++) {
         content->marks[i] = numbers.next;
     }
-    if (numbers.kept > 0) {
-        read_ages(world->events, reader, content, numbers.kept);
-        read_values(world, reader, content, numbers.kept);
-    }
+    read_kept(world, reader, rest, &numbers, content);
     return type;
 }
 
 static void read_events(mica_world *world, mi_reader *reader, restored_events *restored) {
     const mi_type *type = NULL;
-    const uint32_t count = mi_read_count(reader, sizeof(uint32_t));
-    for (uint32_t i = 0; i < count && reader->result == MICA_OK; i++) {
-        type = read_queue(world, reader, type, restored);
+    const uint32_t byte_count = mi_read_u32(reader);
+    const uint32_t value_count = mi_read_u32(reader);
+    if (reader->result == MICA_OK &&
+        (byte_count < reader->at || byte_count > reader->byte_size || value_count > reader->value_count)) {
+        mi_read_fail(reader, MICA_FORMAT, "the length of what lasts of events is out of range");
     }
-    mi_reader_end(reader);
+    if (reader->result != MICA_OK) {
+        return;
+    }
+    mi_reader rest = *reader;
+    rest.at = byte_count;
+    rest.value_at = value_count;
+    reader->byte_size = byte_count;
+    reader->value_count = value_count;
+    const uint32_t count = mi_read_count(reader, sizeof(uint32_t));
+    for (uint32_t i = 0; i < count && reader->result == MICA_OK && rest.result == MICA_OK; i++) {
+        type = read_queue(world, reader, &rest, type, restored);
+    }
+    if (rest.result == MICA_OK && mi_reader_end(reader)) {
+        mi_reader_end(&rest);
+    }
+    if (rest.result != MICA_OK) {
+        mi_read_fail(reader, rest.result, rest.fault);
+    }
 }
 
 // Queues that were new when the others were saved are to be new again; false: out of memory.
@@ -382,6 +467,7 @@ static void commit_events(mica_world *world, void *prepared) {
 const mi_part mi_events_part = {.name = "events",
                                 .stamp = stamp_events,
                                 .save = save_events,
+                                .lasting = find_lasting,
                                 .prepare = prepare_events,
                                 .commit = commit_events,
                                 .cancel = cancel_events};

@@ -35,6 +35,12 @@ typedef struct mi_record {
 
 void mi_record_free(mi_record *record);
 
+// A part of a record, from its beginning on.
+typedef struct mi_record_extent {
+    uint32_t byte_count;
+    uint32_t value_count;
+} mi_record_extent;
+
 // Writes a record. The first failure counts; what is written after it is lost.
 typedef struct mi_writer {
     const mica_schema *schema;
@@ -159,9 +165,9 @@ typedef struct mi_part {
     // back, with a restore neither. NULL: the part is written for every snapshot.
     uint64_t (*stamp)(const struct mica_world *world);
     void (*save)(const struct mica_world *world, mi_writer *writer);
-    // Of a record that `save` has written: how many bytes from the first one on count in checksums and comparisons.
-    // What follows is in versions, which grow when somebody looks, and says nothing beside that. NULL: all.
-    uint32_t (*lasting_size)(const mi_record *record);
+    // Of a record that `save` has written: how much from its beginning on counts in checksums and comparisons. What
+    // follows is in versions, or for readers of the program: it changes when somebody looks. NULL: all counts.
+    mi_record_extent (*lasting)(const mi_record *record);
     // Reads; `reader` NULL: the snapshot knows nothing of the part, which is to be in its initial state. Anything but
     // MICA_OK: the reader's failure, or MICA_OUT_OF_MEMORY; no error is set. Slots have the capacity that they are
     // going to need. The record stays where it is until commit or cancel, so what is prepared may lead into it.
@@ -174,8 +180,9 @@ typedef struct mi_part {
     const char *(*check)(const struct mica_world *world, const void *prepared, const struct mica_snapshot *snapshot);
 } mi_part;
 
-static inline uint32_t mi_part_lasting_size(const mi_part *part, const mi_record *record) {
-    return part->lasting_size == NULL ? record->bytes.count : part->lasting_size(record);
+static inline mi_record_extent mi_part_lasting(const mi_part *part, const mi_record *record) {
+    const mi_record_extent all = {.byte_count = record->bytes.count, .value_count = record->values.count};
+    return part->lasting == NULL ? all : part->lasting(record);
 }
 
 // Whether nothing that is to be saved or sent stands beside the bytes of a record: then others may have them alone.

@@ -434,13 +434,13 @@ static void commit_changes(mica_world *world, void *prepared) {
     cancel_changes(world, changes);
 }
 
-static uint32_t lasting_size(const mi_record *record) {
+static mi_record_extent find_lasting(const mi_record *record) {
     (void)record; // all of it is about versions
-    return 0;
+    return (mi_record_extent){.byte_count = 0};
 }
 
 static const mi_part changes_part = {.name = "changes",
-                                     .lasting_size = lasting_size,
+                                     .lasting = find_lasting,
                                      .stamp = changes_stamp,
                                      .save = save_changes,
                                      .prepare = prepare_changes,

@@ -532,6 +532,40 @@ static void a_record_is_good_for_another_world(void **state) {
     mica_world_destroy(other);
 }
 
+static uint64_t checksum_of(fixture *f) {
+    uint64_t checksum = 0;
+    assert_int_equal(mica_world_checksum(f->world, NULL, &checksum), MICA_OK);
+    return checksum;
+}
+
+static uint64_t checksum_of_snapshot(fixture *f) {
+    mica_snapshot *snapshot = mica_snapshot_take(f->world, NULL);
+    uint64_t checksum = 0;
+    assert_int_equal(mica_snapshot_checksum(snapshot, NULL, &checksum), MICA_OK);
+    mica_snapshot_release(snapshot);
+    return checksum;
+}
+
+// Readers of the program are no state: that they read makes no other world.
+static void what_readers_of_the_program_see_changes_no_checksum(void **state) {
+    fixture *f = *state;
+    mica_event_reader *lent = mi_event_reader_lend(f->world, f->types[0], "lent", "test");
+    mica_event_reader *own = mica_reader_of(f->world, Hit, "own");
+    send_hits(f, 0, 5);
+    mica_next_event(lent, Hit);
+    mica_next_event(lent, Hit);
+    const uint64_t before = checksum_of(f);
+    assert_int_equal(checksum_of_snapshot(f), before);
+    for (int32_t i = 0; i < 5; i++) {
+        assert_non_null(mica_next_event(own, Hit));
+        assert_int_equal(checksum_of(f), before);
+        assert_int_equal(checksum_of_snapshot(f), before);
+    }
+    mica_next_event(lent, Hit);
+    assert_int_not_equal(checksum_of(f), before);
+    mi_event_reader_end(lent);
+}
+
 static void a_position_beyond_what_is_there_is_the_first_event(void **state) {
     fixture *f = *state;
     mica_event_reader *reader = mi_event_reader_lend(f->world, f->types[0], "lent", "test");
@@ -636,6 +670,7 @@ int main(void) {
         CASE(what_readers_of_the_program_see_changes_no_stamp),
         CASE(bytes_depend_neither_on_padding_nor_on_the_order_of_registration),
         CASE(a_record_is_good_for_another_world),
+        CASE(what_readers_of_the_program_see_changes_no_checksum),
         CASE(a_position_beyond_what_is_there_is_the_first_event),
         CASE(a_value_that_can_only_move_cannot_be_saved),
         CASE(records_from_outside_stand_every_cut_and_change),
