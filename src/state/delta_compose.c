@@ -4,6 +4,7 @@
 // side by side. What both of them have, cancels or joins: exclusive-ors are exclusive-ored, fates follow each other,
 // hunks of a record are laid over the bytes that the state in the middle had there. Sets are taken by stretches, so
 // that the time follows the bytes.
+#include "base/assert.h"
 #include "base/error.h"
 #include "state/delta.h"
 
