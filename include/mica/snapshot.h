@@ -50,7 +50,8 @@ typedef struct mica_restore_options {
     /// Observers are told of what the restore removes and destroys before it happens, and of what it creates, adds and
     /// sets (values that differ in a byte, and all with hooks in columns that were written) when all is there; queries
     /// are entered and left. Entities in the order of their indices, each as observer.h says. What observers record is
-    /// applied to the restored world. Nobody is told of resources. Otherwise observers hear nothing.
+    /// applied to the restored world; values that they set before it happens go with it, and nobody is told of that,
+    /// nor of resources. Otherwise observers hear nothing.
     bool tell MICA_ZERO;
 } mica_restore_options;
 

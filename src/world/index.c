@@ -13,6 +13,7 @@
 
 #include "base/tree.h"
 #include "store/index_key.h"
+#include "world/rewind.h"
 
 #include <mica/index.h>
 
@@ -229,6 +230,10 @@ static void put_entity(mica_index *index, mica_entity entity, const void *value)
     }
     const bool was_in = (record->flags & RECORD_IN) != 0;
     if (was_in && is_same_key(index, record->words, words)) {
+        return;
+    }
+    if (mi_is_before_restore(index->world)) {
+        empty_index(index); // nobody is going to say that the value is gone again
         return;
     }
     if (was_in) {

@@ -79,6 +79,10 @@ static inline uint64_t mi_outside_now(const mica_world *world) {
     return world->rewind != NULL && world->rewind->telling != 0 ? world->rewind->telling
                                                                 : mi_outside_version(world, world->store.version);
 }
+// Whether observers are being told of what a restore is about to take: what they write will not last.
+static inline bool mi_is_before_restore(const mica_world *world) {
+    return world->rewind != NULL && world->rewind->telling > world->rewind->version;
+}
 // Since when changes count, in the terms of who asks: `version` comes from outside.
 static inline uint64_t mi_since_outside(const mica_world *world, uint64_t version) {
     return (version < MI_SINCE_OUTSIDE ? version : MI_SINCE_OUTSIDE - 1) | world->outside_since;

@@ -692,6 +692,30 @@ static void subscriptions_hear_that_those_who_came_back_end_again(mica_world *wo
     mica_snapshot_release(snapshot);
 }
 
+static void set_keyed(const mica_signal *signal) {
+    const mica_entity *keyed = signal->user;
+    assert_int_equal(mica_set(signal->world, *keyed, Keyed, {7, 70}), MICA_OK);
+}
+
+// What they set before a restore does not outlast it.
+static void indexes_do_not_keep_what_observers_set_before_a_restore(mica_world *world) {
+    mica_entity keyed = mica_spawn(world, mica_value_of(Keyed, {1, 10}));
+    mica_snapshot *snapshot = take(world);
+    mica_spawn(world, mica_value_of(Other, {1}));
+    mica_index *teams = mica_index_of(world, Keyed, "team");
+    mica_index *levels = mica_index_of(world, Keyed, "level");
+    assert_int_equal(mica_index_find_value(teams, int32_t, 1, NULL, 0), 1);
+    assert_int_equal(mica_index_find_value(levels, int32_t, 10, NULL, 0), 1);
+    mica_on_removed(world, Other, set_keyed, &keyed);
+    assert_int_equal(mica_snapshot_restore(snapshot, world, &(mica_restore_options){.tell = true}), MICA_OK);
+    assert_int_equal(mica_get(world, keyed, Keyed)->team, 1);
+    assert_int_equal(mica_index_find_value(teams, int32_t, 1, NULL, 0), 1);
+    assert_int_equal(mica_index_find_value(teams, int32_t, 7, NULL, 0), 0);
+    assert_int_equal(mica_index_find_value(levels, int32_t, 10, NULL, 0), 1);
+    assert_valid(world);
+    mica_snapshot_release(snapshot);
+}
+
 static void observers_hear_nothing_unless_asked(mica_world *world) {
     const mica_entity fifth = spawn_ten(world);
     mica_snapshot *snapshot = take(world);
@@ -908,6 +932,7 @@ EVERY_STORAGE(an_asker_from_outside_sees_what_differs_through_all_restores)
 EVERY_STORAGE(systems_see_in_a_rerun_what_they_saw_the_first_time)
 EVERY_STORAGE(indexes_are_right_after_a_restore)
 EVERY_STORAGE(orders_are_not_fooled_by_versions_that_come_again)
+EVERY_STORAGE(indexes_do_not_keep_what_observers_set_before_a_restore)
 EVERY_STORAGE(subscriptions_list_those_who_differ)
 EVERY_STORAGE(subscriptions_hear_that_those_who_came_back_end_again)
 EVERY_STORAGE(observers_hear_nothing_unless_asked)
@@ -921,14 +946,15 @@ EVERY_STORAGE(a_mirror_that_is_copied_to_again_and_again_has_as_many_entities)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_OF(a_value_that_a_restore_brings_back_has_changed) TEST_OF(what_nothing_has_happened_to_has_not_changed)
-            TEST_OF(who_comes_and_goes_by_a_restore_is_added_and_removed)
-                TEST_OF(removals_of_discarded_ticks_are_history) TEST_OF(
-                    a_value_that_moves_after_a_restore_has_changed_all_the_same)
-                    TEST_OF(a_value_that_fills_a_hole_after_a_restore_has_changed_all_the_same) TEST_OF(
-                        a_resource_that_differs_has_changed)
-                        TEST_OF(who_asks_for_the_first_time_after_the_snapshot_misses_nothing) TEST_OF(
-                            an_asker_from_outside_sees_what_differs_through_all_restores)
-                            TEST_OF(systems_see_in_a_rerun_what_they_saw_the_first_time) TEST_OF(
+            TEST_OF(who_comes_and_goes_by_a_restore_is_added_and_removed) TEST_OF(
+                removals_of_discarded_ticks_are_history)
+                TEST_OF(a_value_that_moves_after_a_restore_has_changed_all_the_same) TEST_OF(
+                    a_value_that_fills_a_hole_after_a_restore_has_changed_all_the_same)
+                    TEST_OF(a_resource_that_differs_has_changed) TEST_OF(
+                        who_asks_for_the_first_time_after_the_snapshot_misses_nothing)
+                        TEST_OF(an_asker_from_outside_sees_what_differs_through_all_restores) TEST_OF(
+                            systems_see_in_a_rerun_what_they_saw_the_first_time)
+                            TEST_OF(indexes_do_not_keep_what_observers_set_before_a_restore) TEST_OF(
                                 indexes_are_right_after_a_restore)
                                 TEST_OF(orders_are_not_fooled_by_versions_that_come_again) TEST_OF(
                                     subscriptions_list_those_who_differ)
