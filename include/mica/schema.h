@@ -45,15 +45,15 @@ MICA_API void mica_schema_release(mica_schema *schema);
 ///
 /// Traits are refused with `MICA_BAD_TYPE` if they contradict each other or the type: a storage or a layout that is not
 /// known; in tables `stable`, `page_size`, `MICA_PACKED` and `MICA_PAGED`; in pools `MICA_LANES`, `stable` with
-/// `MICA_PACKED`, `page_size` with `MICA_PACKED`, a `page_size` that is no power of two or over `MICA_PAGE_SIZE_MAX`,
-/// a page of more than `MICA_PAGE_BYTE_SIZE_MAX` bytes (0 is the default, not a size); for tags `stable`, `layout`,
-/// `page_size`, `always_dirty` and `track_rows`; for relations `MICA_POOL`, `always_dirty` and `toggle`; the hook `read`
-/// without `write`; `MICA_LANES` with hooks or indexes, for an enumeration, over `MICA_LANES_SIZE_MAX` bytes or
-/// `MICA_LANES_ALIGN_MAX`, and for
-/// fields that are not known by then: types of its fields are to be registered before. An index is refused for a tag,
-/// an enumeration, a relation, an `always_dirty` type and a type whose fields are not known; for a field that is not
-/// there, an array, or a text of more than `MICA_INDEXED_TEXT_MAX` bytes; the second time for the same field. O(length
-/// of the texts + types that come along); O(1) without a lock for a descriptor that was last used with this schema.
+/// `MICA_PACKED`, `page_size` with `MICA_PACKED`, a `page_size` that is no power of two or over `MICA_PAGE_SIZE_MAX`, a
+/// page of more than `MICA_PAGE_BYTE_SIZE_MAX` bytes (0 is the default, not a size); for tags `stable`, `layout`,
+/// `page_size`, `always_dirty` and `track_rows`; for relations `MICA_POOL`, `always_dirty` and `toggle`; the hook
+/// `read` without `write`; `MICA_LANES` with hooks or indexes, for an enumeration, over `MICA_LANES_SIZE_MAX` bytes or
+/// `MICA_LANES_ALIGN_MAX`, and for fields that are not known by then: types of its fields are to be registered before.
+/// An index is refused for a tag, an enumeration, a relation, an `always_dirty` type and a type whose fields are not
+/// known; for a field that is not there, an array, or a text of more than `MICA_INDEXED_TEXT_MAX` bytes; the second
+/// time for the same field. O(length of the texts + types that come along); O(1) without a lock for a descriptor that
+/// was last used with this schema.
 MICA_API mica_component mica_schema_register(mica_schema *schema, mica_type *type);
 
 /// Registers the C type of `type` once more, under `name`: an independent component with the same size, alignment and

@@ -70,8 +70,8 @@ typedef struct mi_delta_component {
     mi_ends sums;
     mi_set added;
     mi_set removed;
-    mi_values values; // by slot, unless it is told
-    mi_told told;     // by slot
+    mi_values values;    // by slot, unless it is told
+    mi_told_values told; // by slot
 } mi_delta_component;
 
 // The slots of the values that differ.

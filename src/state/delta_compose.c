@@ -49,7 +49,7 @@ static bool mismatch(composer *c, const char *name) {
 // What is not in a delta.
 static const mi_set no_set = {.count = 0};
 static const mi_numbers no_numbers = {.places = {.count = 0}};
-static const mi_told no_told = {.places = {.count = 0}};
+static const mi_told_values no_told = {.places = {.count = 0}};
 
 // Joining
 
@@ -122,7 +122,7 @@ static bool put_joined_values(composer *c, const mi_values *a, const mi_values *
 }
 
 // Puts values that both deltas tell of; what the first ends with is what the second begins with.
-static bool put_joined_told(composer *c, const mi_told *a, const mi_told *b, const char *name) {
+static bool put_joined_told(composer *c, const mi_told_values *a, const mi_told_values *b, const char *name) {
     mi_told_walk walks[2] = {mi_told_walk_of(a), mi_told_walk_of(b)};
     mi_told_value values[2];
     uint32_t places[2] = {0};

@@ -128,7 +128,8 @@ static bool pair_up(mi_maker *m, mi_pair *singles, uint32_t *order, mi_rows_imag
     uint32_t count = 0;
     for (uint32_t side = 0; side < 2; side++) {
         for (uint32_t i = 0; i < counts[side]; i++) {
-            singles[count] = side == 0 ? (mi_pair){.base = rows[side][i]} : (mi_pair){.target = rows[side][i]};
+            singles[count] =
+                (mi_pair){.base = side == 0 ? rows[side][i] : NULL, .target = side == 1 ? rows[side][i] : NULL};
             if (!list_keys(m, rows[side][i], &singles[count])) {
                 return false;
             }
@@ -457,8 +458,9 @@ static bool can_write(const mi_maker *m, const mi_part_image *image) {
            (!m->is_complete && mi_record_is_bytes(image->part, &image->record));
 }
 
-static bool make_part(mi_maker *m, mi_bytes *to, const mi_part_image *base, const mi_part_image *target) {
-    const mi_delta_part head = {.name = base == NULL ? target->part->name : base->part->name,
+static bool make_part(mi_maker *m, mi_bytes *to, const char *name, const mi_part_image *base,
+                      const mi_part_image *target) {
+    const mi_delta_part head = {.name = name,
                                 .in_base = base != NULL,
                                 .in_target = target != NULL,
                                 .sums = {.base = mi_sum_part(base), .target = mi_sum_part(target)}};
@@ -481,7 +483,7 @@ static void make_parts(mi_maker *m) {
     while (base != NULL || target != NULL) {
         const int order = base == NULL ? 1 : target == NULL ? -1 : strcmp(base->part->name, target->part->name);
         const char *name = order <= 0 ? base->part->name : target->part->name;
-        if (!make_part(m, &parts, order <= 0 ? base : NULL, order >= 0 ? target : NULL)) {
+        if (!make_part(m, &parts, name, order <= 0 ? base : NULL, order >= 0 ? target : NULL)) {
             break;
         }
         count++;

@@ -59,8 +59,8 @@ bool mi_told_next(mi_told_walk *walk, uint32_t *place, mi_told_value *value) {
     return is_fine;
 }
 
-mi_told mi_source_told(mi_source *source) {
-    mi_told told = {.places = mi_source_set(source)};
+mi_told_values mi_source_told(mi_source *source) {
+    mi_told_values told = {.places = mi_source_set(source)};
     if (told.places.count == 0) {
         return told;
     }
@@ -77,7 +77,7 @@ mi_told mi_source_told(mi_source *source) {
     if (count != told.places.count || !mi_source_at_end(&walk.lengths) || !mi_source_at_end(&walk.bytes[0]) ||
         !mi_source_at_end(&walk.bytes[1])) {
         mi_source_break(source);
-        return (mi_told){.places.count = 0};
+        return (mi_told_values){.places.count = 0};
     }
     return told;
 }

@@ -37,14 +37,14 @@ void mi_told_add(mi_told_writer *told, uint32_t place, const mi_told_value *valu
 void mi_told_finish(mi_told_writer *told, mi_bytes *to);
 void mi_told_writer_free(mi_told_writer *told);
 
-typedef struct mi_told {
+typedef struct mi_told_values {
     mi_set places;
     mi_source lengths;
     mi_source bytes[2];
-} mi_told;
+} mi_told_values;
 
 // Reads them all through; the source breaks if they are none.
-mi_told mi_source_told(mi_source *source);
+mi_told_values mi_source_told(mi_source *source);
 
 typedef struct mi_told_walk {
     mi_set_walk places;
@@ -52,7 +52,7 @@ typedef struct mi_told_walk {
     mi_source bytes[2];
 } mi_told_walk;
 
-static inline mi_told_walk mi_told_walk_of(const mi_told *told) {
+static inline mi_told_walk mi_told_walk_of(const mi_told_values *told) {
     return (mi_told_walk){
         .places = mi_set_walk_of(&told->places), .lengths = told->lengths, .bytes = {told->bytes[0], told->bytes[1]}};
 }

@@ -262,7 +262,7 @@ static bool reads_told(const char *lengths, size_t length_count, const char *bas
         mi_bytes_put(&bytes, streams[i], sizes[i]);
     }
     mi_source source = mi_source_of(bytes.array.data, bytes.array.count);
-    const mi_told told = mi_source_told(&source);
+    const mi_told_values told = mi_source_told(&source);
     const bool is_fine = mi_source_at_end(&source);
     assert_int_equal(told.places.count, is_fine);
     mi_bytes_free(&bytes);
