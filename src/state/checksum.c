@@ -631,12 +631,13 @@ mica_result mica_entity_checksum(mica_world *world, mica_entity entity, const mi
     static const char call[] = "mica_entity_checksum";
     uint32_t location = 0;
     mica_result fault = mi_world_resolve(world, entity, &location, call);
-    if (fault == MICA_OK && checksum == NULL) {
-        fault = mi_fail_plain(&world->log, MICA_INVALID, call, "needs a place for the checksum");
+    if (fault != MICA_OK) {
+        return fault;
     }
-    if (fault == MICA_OK) {
-        fault = mi_checksum_check_options(world->schema, options, &world->log, call);
+    if (checksum == NULL) {
+        return mi_fail_plain(&world->log, MICA_INVALID, call, "needs a place for the checksum");
     }
+    fault = mi_checksum_check_options(world->schema, options, &world->log, call);
     if (fault != MICA_OK) {
         return fault;
     }

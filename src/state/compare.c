@@ -79,7 +79,9 @@ static void write_entity(comparison *c, mica_entity entity) {
 }
 
 static const char *name_of(const type_pair *pair) {
-    return pair->types[pair->types[0] == NULL]->info.name;
+    const mi_type *type = pair->types[0] != NULL ? pair->types[0] : pair->types[1];
+    MI_ASSERT(type != NULL);
+    return type->info.name;
 }
 
 // What a write hook hands out, for people: as far as it fits.
@@ -151,6 +153,7 @@ static bool is_left_out(const comparison *c, const type_pair *pair) {
 // A pair of the type that a schema has and the one of that name that the other one has. False, with the error set: they
 // cannot be compared.
 static bool make_pair(comparison *c, uint32_t side, const mi_type *type, type_pair *pair) {
+    MI_ASSERT(type != NULL);
     *pair = (type_pair){.types = {NULL}};
     pair->types[side] = type;
     const mica_schema *other = c->views[1 - side].schema;

@@ -65,6 +65,7 @@ static void begin_epoch(mi_restore *restore, mi_state *state) {
 
 // Nothing can fail any more.
 static void commit(mi_restore *restore, mica_snapshot *snapshot) {
+    MI_ASSERT(snapshot != NULL);
     mica_world *world = restore->world;
     mi_state *state = mi_state_find(world);
     mi_telling_before(restore);

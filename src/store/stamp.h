@@ -25,11 +25,17 @@ static inline void mi_stamp_mark(uint64_t *stamp, uint64_t version) {
     }
 }
 
-// A value moved in that may have changed as lately as another stamp says.
+// A value moved in that may have changed as lately as another stamp says. Where neither names anything a compare is
+// all there is to do, or nearly.
 static inline void mi_stamp_take_over(uint64_t *stamp, uint64_t other) {
-    const uint64_t own_version = mi_stamp_version(*stamp);
-    const uint64_t other_version = mi_stamp_version(other);
-    mi_stamp_mark(stamp, own_version < other_version ? other_version : own_version);
+    const uint64_t own = *stamp;
+    if (MICA_UNLIKELY(mi_stamp_is_named(own | other))) {
+        const uint64_t own_version = mi_stamp_version(own);
+        const uint64_t other_version = mi_stamp_version(other);
+        *stamp = own_version < other_version ? other_version : own_version;
+    } else if (own < other) {
+        *stamp = other;
+    }
 }
 
 // Something may be written that shall not count as changed.
