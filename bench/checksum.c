@@ -137,7 +137,7 @@ static void *arrays_set_up(int64_t n, uint32_t byte_size) {
     *state = (state_arrays){.n = (uint32_t)n, .byte_size = byte_size};
     state->word_count = (rows * (sizeof(mica_entity) + byte_size) + 31) / 32 * 4;
     for (uint32_t table = 0; table < STATE_TABLE_COUNT; table++) {
-        state->bytes[table] = calloc(state->word_count * sizeof(uint64_t), 1);
+        state->bytes[table] = calloc(state->word_count, 8); // words of 8 bytes
         if (state->bytes[table] == NULL) {
             arrays_tear_down(state);
             return NULL;
