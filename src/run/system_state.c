@@ -36,10 +36,6 @@ enum {
     COUNT_AT = 8 + 8 // where the number of systems stands
 };
 
-static bool has_hooks(const mi_type *type) {
-    return type->has_copy || type->has_destruct;
-}
-
 // Saving
 
 static uint32_t text_size(const char *text) {
@@ -57,7 +53,7 @@ static uint32_t body_size(const mi_system *system) {
     }
     if (system->state_type != NULL) {
         const mica_component_info *info = &system->state_type->info;
-        size += text_size(info->name) + (has_hooks(system->state_type) ? 0 : info->size);
+        size += text_size(info->name) + (mi_type_is_owning(system->state_type) ? 0 : info->size);
     }
     return size;
 }
@@ -68,7 +64,7 @@ static uint8_t *put_name(uint8_t *at, const char *text) {
 
 static uint8_t *put_system(mi_writer *writer, uint8_t *at, const mi_system *system) {
     const mi_type *type = system->state_type;
-    const bool is_kept = type != NULL && has_hooks(type);
+    const bool is_kept = type != NULL && mi_type_is_owning(type);
     at = put_name(at, system->order.name);
     at = mi_put_u32(at, body_size(system));
     *at++ = (uint8_t)((system->enabled_next ? FLAG_ENABLED : 0) | (type != NULL ? FLAG_VALUE : 0) |
@@ -278,11 +274,11 @@ static void read_value(mica_world *world, mi_reader *reader, prepared_system *ow
     }
     if (is_there != (type != NULL) || (type != NULL && component != type->info.id)) {
         mi_read_fail(reader, MICA_MISMATCH, "a system's own value is of another type here");
-    } else if (type != NULL && has_hooks(type) != ((flags & FLAG_HOOKS) != 0)) {
+    } else if (type != NULL && mi_type_is_owning(type) != ((flags & FLAG_HOOKS) != 0)) {
         mi_read_fail(reader, MICA_FORMAT, "a value with hooks is not there");
-    } else if (type != NULL && has_hooks(type) && reader->is_bare && type->info.transient) {
+    } else if (type != NULL && mi_type_is_owning(type) && reader->is_bare && type->info.transient) {
         own->keeps_value = true;
-    } else if (type != NULL && has_hooks(type)) {
+    } else if (type != NULL && mi_type_is_owning(type)) {
         make_value(world, reader, own);
     } else if (type != NULL) {
         own->bytes = mi_read_bytes(reader, type->info.size);

@@ -269,16 +269,12 @@ static column_pair pair_handles(const mi_restore *restore, const mi_table *table
                        present_rows(table, chunk_index), image->row_count);
 }
 
-static bool is_hooked(const mi_type *type) {
-    return type->has_copy || type->has_destruct;
-}
-
 static bool copy_ahead(mi_restore *restore, const column_pair *pair) {
     const mi_type *type = pair->column->type;
     mica_world *world = restore->world;
     mi_prepared_tables *prepared = restore->tables;
     const uint32_t count = pair->count - pair->first;
-    if (!is_hooked(type) || count == 0) {
+    if (!mi_type_is_owning(type) || count == 0) {
         return true;
     }
     const size_t byte_size = (size_t)type->info.size * count;
@@ -538,7 +534,7 @@ static void write_values(mi_restore *restore, const mi_table *table, const colum
     const uint8_t *from = pair->image->image->data + offset;
     if (mi_type_in_lanes(type)) {
         mi_lanes_write(type, table->chunk_room, pair->start, pair->first, from, count);
-    } else if (is_hooked(type)) {
+    } else if (mi_type_is_owning(type)) {
         hooked_copy *copy = &prepared->copies.data[prepared->copy_at++];
         mi_value_move(type, &world->store.values, pair->start + offset, copy->values, count);
         free_copy(world, copy);

@@ -150,7 +150,7 @@ static void unname_hooked(mica_world *world) {
              k++) {
             uint8_t *base = store->chunks[table->chunk_ids[k]].base;
             for (uint32_t c = 0; c < table->column_count; c++) {
-                if (table->columns[c].type->has_copy || table->columns[c].type->has_destruct) {
+                if (mi_type_is_owning(table->columns[c].type)) {
                     mi_stamp_unname(&mi_column_head_of(base + table->columns[c].offset)->stamp);
                 }
             }
@@ -158,7 +158,7 @@ static void unname_hooked(mica_world *world) {
     }
     for (uint32_t number = 0; number < store->pool_list.count; number++) {
         mi_pool *pool = store->pool_list.data[number];
-        const bool is_hooked = pool->size > 0 && (pool->type->has_copy || pool->type->has_destruct);
+        const bool is_hooked = pool->size > 0 && mi_type_is_owning(pool->type);
         for (uint32_t page = 0; is_hooked && (uint64_t)page << pool->page_shift < pool->count; page++) {
             mi_stamp_unname(&pool->stamps[page]);
         }

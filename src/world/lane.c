@@ -122,7 +122,7 @@ void *mica_iter_write_lane(const mica_iter *iter, mica_type *type, uint32_t offs
 
 // MICA_OK, or why a value of a type cannot be copied to or from `value`.
 static mica_result check_copy(const mica_world *world, const mi_type *type, const void *value, const char *call) {
-    if (type->has_copy || type->has_destruct) {
+    if (mi_type_is_owning(type)) {
         return mi_fail(&world->log, MICA_NO_COPY, call, "{} has hooks: its values are no plain bytes",
                        MI_TEXT(type->info.name));
     }

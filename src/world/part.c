@@ -118,7 +118,7 @@ void mi_write_value(mi_writer *writer, const mi_type *type, const void *value) {
     if (writer->result != MICA_OK || type->info.size == 0) {
         return;
     }
-    if (type->has_copy || type->has_destruct) {
+    if (mi_type_is_owning(type)) {
         keep_value(writer, type, value);
         return;
     }

@@ -18,7 +18,7 @@
 enum { HEAVY_SIZE_LEAST = 4096 };
 
 static bool is_heavy(const mi_type *type) {
-    return type->has_copy || type->has_destruct || type->info.size >= HEAVY_SIZE_LEAST;
+    return mi_type_is_owning(type) || type->info.size >= HEAVY_SIZE_LEAST;
 }
 
 static void *allocate_value(mica_world *world, const mi_type *type) {

@@ -1,4 +1,5 @@
 // Journals: what is recorded is read again, wherever the file ends and whatever stands in it.
+#include "run/journal_folder.h"
 #include "run/tick_world.h"
 
 #include <signal.h>
@@ -6,25 +7,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[64];
-static char path[128];
-
-static int make_folder(void **state) {
-    (void)state;
-    (void)snprintf(folder, sizeof(folder), "/tmp/mica-test-journal-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof(path), "%s/journal", folder);
-    return 0;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    (void)remove(path);
-    return rmdir(folder);
-}
 
 static void *read_file(size_t *byte_size) {
     FILE *file = fopen(path, "rb");
@@ -395,7 +377,6 @@ static void no_memory_leaves_world_and_file(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         CASE(every_tick_can_be_brought_back),
         CASE(what_is_changed_between_ticks_is_recorded),

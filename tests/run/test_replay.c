@@ -1,27 +1,9 @@
 // Replay: recorded ticks run again give what was recorded, or it is said where they do not.
+#include "run/journal_folder.h"
 #include "run/tick_world.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-static char folder[64];
-static char path[128];
-
-static int make_folder(void **state) {
-    (void)state;
-    (void)snprintf(folder, sizeof(folder), "/tmp/mica-test-replay-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof(path), "%s/journal", folder);
-    return 0;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    (void)remove(path);
-    return rmdir(folder);
-}
 
 enum { TICKS = 30 };
 
@@ -122,7 +104,6 @@ static void ticks_that_are_not_there_are_refused(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         CASE(a_replay_from_anywhere_gives_the_recorded_world),
         CASE(the_first_tick_that_is_not_as_recorded_is_named),
