@@ -9,6 +9,13 @@
 /// all systems planned after it see what they did. The plan depends on what was added alone: disabled systems keep
 /// their place and their barriers, whether or not commands are recorded.
 ///
+/// **Access.** What a system reads and writes is what its queries say (a component that has to be there or not is not
+/// touched by that; one that has to have changed, to have been added or removed is read) and what it lists beside them:
+/// components of entities that it looks up, resources, events (to send is to write), and types that stand for anything
+/// that systems share. Two systems conflict if one of them writes what the other reads or writes. Between two barriers
+/// those that conflict run in the order of the plan, one after the other; those that do not may run side by side.
+/// *Exclusive* systems, those without any query and access among them, run by themselves.
+///
 /// Adding, removing, enabling and disabling systems changes what runs from the next tick on, also when a system does
 /// it: the running tick goes on as it was planned. What can be asked about systems changes at once.
 ///
@@ -62,15 +69,23 @@ typedef struct mica_system {
     uint32_t id;
 } mica_system;
 
-/// Most further queries, order constraints and further stages of a system.
+/// Most further queries, order constraints, further stages, and entries of access of a system.
 #define MICA_SYSTEM_QUERY_MAX 8
 #define MICA_SYSTEM_ORDER_MAX 8
 #define MICA_SYSTEM_STAGE_MAX 4
+#define MICA_SYSTEM_ACCESS_MAX 32
 
 /// A query of a system.
 typedef struct mica_query_def {
     mica_term terms[MICA_TERM_MAX]; ///< ends at the first zero
 } mica_query_def;
+
+/// Something that a system reads or writes beside what its queries say. Either `type` or `component` is set.
+typedef struct mica_access {
+    mica_type *type;
+    mica_component component;
+    bool writes; ///< and may read
+} mica_access;
 
 /// A further stage of a system.
 typedef struct mica_system_place {
@@ -97,23 +112,41 @@ typedef struct mica_system_def {
     /// Names of systems that must run after this one in every stage that both are in; known now or later, or never
     /// (then they mean nothing). Ends at the first NULL.
     const char *before[MICA_SYSTEM_ORDER_MAX];
-    const char *after[MICA_SYSTEM_ORDER_MAX]; ///< names of systems that must run before this one
-    mica_term query[MICA_TERM_MAX]; ///< the first query: `mica_each(run, it)`. No query at all: the system is exclusive
-    int32_t query_count;            ///< of `queries`
+    const char *after[MICA_SYSTEM_ORDER_MAX];      ///< names of systems that must run before this one
+    mica_term query[MICA_TERM_MAX];                ///< the first query: `mica_each(run, it)`
+    int32_t query_count;                           ///< of `queries`
     mica_query_def queries[MICA_SYSTEM_QUERY_MAX]; ///< further ones: `mica_each(mica_run_query(run, n), it)`
+    /// What is read and written beside the queries, `mica_reads(T)` and `mica_writes(T)`; ends at the first zero. No
+    /// access and no query at all: the system is exclusive.
+    mica_access access[MICA_SYSTEM_ACCESS_MAX];
     mica_type *state; ///< type of the system's own value, constructed when it is added and destructed when it is
                       ///< removed, after its stop function; owned by the world
     void *user;       ///< for constants
-    bool exclusive;   ///< may use the world's structural verbs in spite of its queries
+    bool exclusive;   ///< may use the world's structural verbs in spite of its queries and access; runs by itself
+    bool main_thread; ///< runs on the thread that steps the world; others may run beside it all the same
     bool disabled;    ///< added disabled
 } mica_system_def;
 
 /// Adds a system, from the next tick on. 0 on failure: `MICA_INVALID` (no name, no function, a stage that there is not
 /// or that is named twice, bad counts), `MICA_EXISTS` (the name), `MICA_CYCLE` (its constraints, or what others say of
 /// its name, close a cycle; the message names the systems on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`,
-/// `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. Makes the plan of the next tick:
-/// O(systems * stages + constraints * log(systems)).
+/// `MICA_UNKNOWN` (a component of its access), `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and
+/// `mica_schema_register`. Makes the plan of the next tick: O(systems * stages + constraints * log(systems) + what all
+/// systems touch).
 MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *def);
+
+#define MICA_ACCESS_(T, WRITES) \
+    { mica_type_of(T), 0, (WRITES) }
+#ifdef __cplusplus
+#define MICA_ACCESS(T, WRITES) (mica_access MICA_ACCESS_(T, WRITES))
+#else
+#define MICA_ACCESS(T, WRITES) ((mica_access)MICA_ACCESS_(T, WRITES))
+#endif
+
+/// An entry of `mica_system_def.access`: values of this type are read.
+#define mica_reads(T) MICA_ACCESS(T, false)
+/// An entry of `mica_system_def.access`: values of this type are written; they may be read, too.
+#define mica_writes(T) MICA_ACCESS(T, true)
 
 /// Removes a system, from the next tick on. Its stop function runs now or, inside a tick or a stop function, when that
 /// has ended, in order of addition if there are several; a tick that fails removes it all the same. Its name is free at

@@ -179,7 +179,7 @@ static mica_result find_cycle(mi_plan *plan, mi_heap *heap) {
 
 static void add_step(mi_plan *plan, const mi_plan_system *system, mica_stage stage) {
     MI_ASSERT(plan->steps.count < plan->steps.capacity);
-    plan->steps.data[plan->steps.count++] = (mi_plan_step){system, stage};
+    plan->steps.data[plan->steps.count++] = (mi_plan_step){.system = system, .stage = stage};
 }
 
 // Puts the nodes of the stage into the plan.
@@ -223,6 +223,7 @@ static mica_result order_nodes(mi_plan *plan, mi_heap *heap, mica_stage stage) {
 mica_result mi_plan_make(mi_plan *plan, mi_heap *heap, const mica_stage *stages, uint32_t stage_count,
                          const mi_plan_system *const *systems, uint32_t system_count) {
     plan->steps.count = 0;
+    plan->batches.count = 0;
     plan->cycle.count = 0;
     mica_result result = add_names(plan, heap, systems, system_count) ? MICA_OK : MICA_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < stage_count && result == MICA_OK; i++) {
@@ -232,18 +233,27 @@ mica_result mi_plan_make(mi_plan *plan, mi_heap *heap, const mica_stage *stages,
             result = order_nodes(plan, heap, stages[i]);
         }
     }
+    if (result == MICA_OK && !mi_plan_add_batches(plan, heap)) {
+        result = MICA_OUT_OF_MEMORY;
+    }
     if (result != MICA_OK) {
         plan->steps.count = 0;
+        plan->batches.count = 0;
     }
     return result;
 }
 
 void mi_plan_free(mi_plan *plan, mi_heap *heap) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->steps);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->batches);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->waiters);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->cycle);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->names);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->nodes_of_systems);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->nodes);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->edges);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->ready);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->touches);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->readers);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->waits);
 }

@@ -40,7 +40,7 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     const uint32_t walk_count = world->front.walk_count;
     world->running = run;
     world->running_system = system->order.name;
-    world->front.running_locks = call == MI_CALL_RUN && !system->exclusive;
+    world->front.running_locks = call == MI_CALL_RUN && !system->order.exclusive;
     world->running_since = run->since;
     system->functions[call](run);
     world->running = NULL;

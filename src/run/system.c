@@ -79,6 +79,7 @@ static void free_system(mica_world *world, mi_system *system) {
     for (uint32_t i = 0; i < system->query_count; i++) {
         mica_query_release(system->queries[i]);
     }
+    mi_access_free(&system->order.access, heap);
     free_text(heap, system->order.name);
     for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
         free_text(heap, system->order.before[i]);
@@ -461,8 +462,38 @@ static mica_result add_queries(mica_world *world, mi_system *system, const mica_
         }
         system->queries[system->query_count++] = query;
     }
-    system->exclusive = def->exclusive || (system->query == NULL && system->query_count == 0);
     return MICA_OK;
+}
+
+static bool names_nothing(const mica_access *access) {
+    return access->type == NULL && access->component == 0;
+}
+
+// What the definition lists, and what the queries say.
+static mica_result add_access(mica_world *world, mi_system *system, const mica_system_def *def, const char *call) {
+    mi_access *access = &system->order.access;
+    bool complete = true;
+    for (int32_t i = 0; complete && i < MICA_SYSTEM_ACCESS_MAX && !names_nothing(&def->access[i]); i++) {
+        const mica_access *given = &def->access[i];
+        const mica_component component =
+            given->type != NULL ? mica_world_register(world, given->type) : given->component;
+        if (component == 0 || mi_world_type(world, component, call) == NULL) {
+            return mica_last_result();
+        }
+        complete = mi_access_add(access, &world->heap, component, given->writes);
+    }
+    const bool lists_nothing = access->entries.count == 0;
+    if (complete && system->query != NULL) {
+        complete = mi_access_add_query(access, &world->heap, system->query);
+    }
+    for (uint32_t i = 0; complete && i < system->query_count; i++) {
+        complete = mi_access_add_query(access, &world->heap, system->queries[i]);
+    }
+    system->order.exclusive = def->exclusive || (lists_nothing && system->query == NULL && system->query_count == 0);
+    system->order.main_thread = def->main_thread;
+    return complete ? MICA_OK
+                    : mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the access of system \"{}\"",
+                              MI_TEXT(def->name));
 }
 
 static mica_result add_commands(mica_world *world, mi_system *system, const mica_system_def *def, const char *call) {
@@ -584,8 +615,9 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->enabled_next = system->enabled_first;
     system->begun_before = systems->begun_count;
     if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
-        add_queries(world, system, def) != MICA_OK || add_commands(world, system, def, call) != MICA_OK ||
-        add_state(world, system, def, call) != MICA_OK || enter(systems, system, call) != MICA_OK) {
+        add_queries(world, system, def) != MICA_OK || add_access(world, system, def, call) != MICA_OK ||
+        add_commands(world, system, def, call) != MICA_OK || add_state(world, system, def, call) != MICA_OK ||
+        enter(systems, system, call) != MICA_OK) {
         free_system(world, system);
         return (mica_system){0};
     }

@@ -156,6 +156,21 @@ void a_walk_writes_what_it_matches(void **state) {
     assert_true(mica_get(world, frozen, Position)->x == 1);
 }
 
+void systems_list_what_they_touch(void **state) {
+    mica_world *world = static_cast<mica_world *>(*state);
+    mica_system_def def = {};
+    def.name = "count";
+    def.run = [](mica_run *run) { *static_cast<bool *>(mica_run_user(run)) = mica_run_query(run, 0) == nullptr; };
+    def.access[0] = mica_reads(Position);
+    def.access[1] = mica_writes(Frozen);
+    bool has_run = false;
+    def.user = &has_run;
+    assert_int_not_equal(mica_system_add(world, &def).id, 0);
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_true(has_run);
+    assert_true(def.access[1].writes && !def.access[0].writes);
+}
+
 void a_walk_writes_lanes(void **state) {
     mica_world *world = static_cast<mica_world *>(*state);
     const mica_entity first = mica_spawn(world, mica_value_of(Path, {1, 2, {3, 4, 5}}));
@@ -470,6 +485,7 @@ int main() {
         cmocka_unit_test_setup_teardown(one_c_type_is_several_components, make_world, end_world),
         cmocka_unit_test_setup_teardown(traits_are_written_in_their_order, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_writes_what_it_matches, make_world, end_world),
+        cmocka_unit_test_setup_teardown(systems_list_what_they_touch, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_writes_lanes, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_over_an_order_is_sorted, make_world, end_world),
         cmocka_unit_test_setup_teardown(a_walk_by_rows_may_destroy_through_commands, make_world, end_world),

@@ -17,6 +17,7 @@ MICA_STRUCT(Position, { float x, y; });
 MICA_STRUCT(Count, { int32_t value; });
 MICA_TAG(Marked);
 MICA_TAG(Fresh);
+MICA_TAG(Unseen);
 
 static test_allocator allocator;
 static mica_world *world;
@@ -382,6 +383,33 @@ static void a_further_query_alone_is_declared_access_too(void **state) {
     add(&(mica_system_def){.name = "declared", .run = create_directly, .query_count = 1});
     step();
     assert_int_equal(seen_result, MICA_LOCKED);
+}
+
+static void listed_access_alone_is_declared_access_too(void **state) {
+    (void)state;
+    add(&(mica_system_def){.name = "declared", .run = create_directly, .access = {mica_reads(Count)}});
+    step();
+    assert_int_equal(seen_result, MICA_LOCKED);
+}
+
+static void what_access_names_is_registered(void **state) {
+    (void)state;
+    assert_int_equal(mica_schema_find(mica_world_schema(world), "Unseen"), 0);
+    add(&(mica_system_def){
+        .name = "unseen", .run = create_directly, .access = {mica_writes(Unseen), mica_reads(Marked)}});
+    const mica_component unseen = mica_schema_find(mica_world_schema(world), "Unseen");
+    assert_int_not_equal(unseen, 0);
+    add(&(mica_system_def){.name = "by id", .run = create_directly, .access = {{.component = unseen}}});
+}
+
+static void access_to_an_unknown_component_is_refused(void **state) {
+    (void)state;
+    mica_error_clear();
+    const mica_system_def def = {
+        .name = "unknown", .run = create_directly, .access = {mica_reads(Count), {.component = 999, .writes = true}}};
+    assert_int_equal(mica_system_add(world, &def).id, 0);
+    assert_int_equal(mica_last_result(), MICA_UNKNOWN);
+    assert_int_equal(mica_system_find(world, "unknown").id, 0);
 }
 
 static void exclusive_systems_change_the_world_at_once(void **state) {
@@ -1537,6 +1565,9 @@ int main(void) {
         CASE(removing_and_adding_in_one_system_keeps_queries_right),
         CASE(declared_access_locks_structure),
         CASE(a_further_query_alone_is_declared_access_too),
+        CASE(listed_access_alone_is_declared_access_too),
+        CASE(what_access_names_is_registered),
+        CASE(access_to_an_unknown_component_is_refused),
         CASE(exclusive_systems_change_the_world_at_once),
         CASE(a_tick_inside_a_tick_is_refused),
         CASE(a_tick_inside_a_walk_is_refused),
