@@ -14,12 +14,12 @@
 /// **Kept.** An event is kept until all readers that were there when it was sent have seen it, and handlers, if some
 /// were bound, have had it delivered; then its memory is used again. It is never kept longer than the ticks that
 /// `mica_event_set_limits` says: where more of them (those that fail, too) follow the one that it was sent in, it is
-/// dropped, and whoever had not seen it has missed it. It is said in the world's log how many events of which type who
-/// has missed, and counted for each reader. An event that nobody is there for is counted and not kept. In a world
-/// without ticks (no `mica_world_step`) nothing grows old: there the limit on their number keeps a reader that is never
-/// read from filling memory (what a reader was handed last stays until its next call, and all that was sent after it).
-/// `mica_world_trim` gives back memory that no event is in; `mica_world_clear` leaves events alone; they end with the
-/// world.
+/// dropped, and whoever had not seen it has missed it; steps of a paused world (system.h) are no ticks. It is said in
+/// the world's log how many events of which type who has missed, and counted for each reader. An event that nobody is
+/// there for is counted and not kept. In a world without ticks (no `mica_world_step`) nothing grows old: there the
+/// limit on their number keeps a reader that is never read from filling memory (what a reader was handed last stays
+/// until its next call, and all that was sent after it). `mica_world_trim` gives back memory that no event is in;
+/// `mica_world_clear` leaves events alone; they end with the world.
 ///
 /// **State.** What is queued is part of the world's state (snapshot.h): the events that somebody has yet to see, with
 /// their order and age, how far deliveries are, and the limits; so are the readers of systems. Handlers and readers of

@@ -61,6 +61,12 @@ MICA_API mica_stage mica_stage_add_before(mica_world *world, const char *name, m
 /// As `mica_stage_add_before`, right after `neighbour`.
 MICA_API mica_stage mica_stage_add_after(mica_world *world, const char *name, mica_stage neighbour);
 
+/// Lets all systems of a stage go on in it while the world is paused (`mica_world_pause`), whatever they say of
+/// themselves, or no longer. Part of the program as its systems are, not of the world's state. Takes effect at the next
+/// step. Refuses: `MICA_UNKNOWN`, `MICA_INVALID` (no world), `MICA_OUT_OF_MEMORY`; `MICA_LOCKED` in a system that
+/// declared its access. O(1).
+MICA_API mica_result mica_stage_run_while_paused(mica_world *world, mica_stage stage, bool runs);
+
 /// The name of a stage, as good as the world; NULL: `MICA_UNKNOWN`. O(1).
 MICA_API const char *mica_stage_name(const mica_world *world, mica_stage stage);
 
@@ -119,12 +125,13 @@ typedef struct mica_system_def {
     /// What is read and written beside the queries, `mica_reads(T)` and `mica_writes(T)`; ends at the first zero. No
     /// access and no query at all: the system is exclusive.
     mica_access access[MICA_SYSTEM_ACCESS_MAX];
-    mica_type *state; ///< type of the system's own value, constructed when it is added and destructed when it is
-                      ///< removed, after its stop function; owned by the world
-    void *user;       ///< for constants
-    bool exclusive;   ///< may use the world's structural verbs in spite of its queries and access; runs by itself
-    bool main_thread; ///< runs on the thread that steps the world; others may run beside it all the same
-    bool disabled;    ///< added disabled
+    mica_type *state;       ///< type of the system's own value, constructed when it is added and destructed when it is
+                            ///< removed, after its stop function; owned by the world
+    void *user;             ///< for constants
+    bool exclusive;         ///< may use the world's structural verbs in spite of its queries and access; runs by itself
+    bool main_thread;       ///< runs on the thread that steps the world; others may run beside it all the same
+    bool disabled;          ///< added disabled
+    bool runs_while_paused; ///< goes on while the world is paused (`mica_world_pause`)
 } mica_system_def;
 
 /// Adds a system, from the next tick on. 0 on failure: `MICA_INVALID` (no name, no function, a stage that there is not
@@ -218,8 +225,12 @@ MICA_API mica_result mica_world_watch_steps(mica_world *world, mica_step_functio
 /// is exclusive, and so is `mica_world_step`. Other worlds may be used, and stepped.
 MICA_API mica_world *mica_run_world(const mica_run *run);
 
-/// The length of the tick in seconds; 0 in a stop function.
+/// The length of the tick, or of the step of a paused world, in seconds; 0 in a stop function.
 MICA_API float mica_delta_time(const mica_run *run);
+
+/// Whether the world is paused in this step: it is none that counts, and only systems that go on while it is run. True
+/// only in `mica_world_step_paused`, which `mica_world_advance` calls.
+MICA_API bool mica_run_is_paused(const mica_run *run);
 
 /// The number of ticks completed before this one.
 MICA_API uint64_t mica_run_tick(const mica_run *run);
@@ -277,16 +288,55 @@ MICA_API mica_result mica_world_step(mica_world *world, float delta_seconds);
 /// dropped of removals that nobody asks for any more.
 MICA_API uint64_t mica_world_advance_version(mica_world *world);
 
-/// Adds real time to what is due and runs as many ticks of the fixed length as are due, each with this length. Due is
-/// the quotient of the two in double precision, cut to a whole number; time over `advance_tick_limit` ticks is dropped
-/// (no part of a tick stays then). Returns the number of ticks; on failure -1 - n, where n ticks were completed: as
-/// `mica_world_step`, `MICA_INVALID` (negative or not finite). A call that is refused adds no time; the time of a tick
-/// that failed, and of those after it, stays due. O(ticks that are due) times `mica_world_step`.
+/// Runs one step of a paused world, whether or not it is: the systems that go on while it is paused, in the order of
+/// the plan, with its barriers. It is no tick: the number of ticks stands still, nothing becomes due, and events grow
+/// no older, so that systems that stand still miss none (those of types that are sent meanwhile wait for them;
+/// `mica_event_set_limits` bounds how many). Messages that other threads have posted are taken in. What it changes is,
+/// for journals, a change between ticks. Refuses and fails as `mica_world_step`.
+MICA_API mica_result mica_world_step_paused(mica_world *world, float delta_seconds);
+
+/// Runs one system alone, outside ticks, for debuggers: its start function if that is due, then its function in each of
+/// its stages, each followed by a barrier. It runs also if it is disabled, or the world paused; for its queries it has
+/// run. It is no tick, as `mica_world_step_paused`, and takes no messages in. Refuses as `mica_world_step`,
+/// `MICA_UNKNOWN` (the system); fails as it.
+MICA_API mica_result mica_world_step_system(mica_world *world, mica_system system, float delta_seconds);
+
+/// Adds real time, times the time scale, to what is due and runs as many ticks of the fixed length as are due, each
+/// with this length. Due is the quotient of the two in double precision, cut to a whole number; time over
+/// `advance_tick_limit` ticks is dropped (no part of a tick stays then). Returns the number of ticks; on failure -1 -
+/// n, where n ticks were completed: as `mica_world_step`, `MICA_INVALID` (negative or not finite). A call that is
+/// refused adds no time; the time of a tick that failed, and of those after it, stays due. O(ticks that are due) times
+/// `mica_world_step`.
+///
+/// While the world is paused, real time runs steps of `mica_world_step_paused` in place of ticks, of the same length,
+/// at the rate of an unscaled clock, and 0 is returned; of those that fail none is made up for. Where a system pauses
+/// the world or lets it go on, no further step of the same call runs, and whole ones that were due are dropped.
 MICA_API int32_t mica_world_advance(mica_world *world, double real_seconds);
 
 /// How far the clock stands between the last tick and the next: 0 to below 1, for interpolation. Just below 1 while a
-/// tick that failed is due. O(1).
+/// tick that failed is due; it stands still while the world is paused. O(1).
 MICA_API double mica_world_alpha(const mica_world *world);
+
+/// Pauses the world's clock, or lets it go on: `mica_world_advance` then runs only the systems that say
+/// `runs_while_paused` or stand in such a stage (menus, tools, drawing), and simulated time and the number of ticks
+/// stand still. `mica_world_step` runs a tick all the same, which is how a tool goes on by single ticks. Takes effect
+/// after the running step. Part of the world's state: who pauses in a tick does so again when it is run again. To halt
+/// a world from outside, whatever states are restored into it, do not advance it. Refuses: `MICA_LOCKED` in a system
+/// that declared its access, because of two side by side the last one would count (let one that is exclusive do it);
+/// `MICA_INVALID` (no world), `MICA_OUT_OF_MEMORY`. O(1).
+MICA_API mica_result mica_world_pause(mica_world *world, bool paused);
+
+/// Whether the world's clock is paused. O(1).
+MICA_API bool mica_world_is_paused(const mica_world *world);
+
+/// Lets time run faster or slower: real time is multiplied by `scale` before it becomes due in `mica_world_advance`,
+/// from its next call on. There are more or fewer ticks then, of the same length: what a tick does stays the same. 1 at
+/// first; with 0 nothing becomes due, and no system runs. Part of the world's state. Refuses as `mica_world_pause`,
+/// `MICA_INVALID` (negative or not finite) besides. O(1).
+MICA_API mica_result mica_world_set_time_scale(mica_world *world, double scale);
+
+/// The time scale. O(1).
+MICA_API double mica_world_time_scale(const mica_world *world);
 
 /// The number of ticks completed. O(1).
 MICA_API uint64_t mica_world_tick(const mica_world *world);

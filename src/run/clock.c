@@ -1,7 +1,9 @@
 // The clock: turns real time into ticks of a fixed length.
 //
-// Real time is added to what is due; a tick takes its length away. All sums are in double precision. Invariants:
-// due_seconds is finite, not negative, and unless a tick failed less than a tick's length.
+// Real time, scaled, is added to what is due; a tick takes its length away. All sums are in double precision. While the
+// clock is paused, real time is added to a sum of its own, which steps of the paused world take their length from: it
+// is no state, since nothing of the simulation follows from it. Invariants: due_seconds is finite, not negative, and
+// unless a tick failed less than a tick's length; paused_due_seconds is so always.
 #include "run/system.h"
 
 #include <math.h>
@@ -14,6 +16,43 @@ static double fixed_delta(const mica_world *world) {
     return world->def.fixed_delta_seconds > 0 ? world->def.fixed_delta_seconds : DEFAULT_DELTA_SECONDS;
 }
 
+static int32_t tick_limit(const mica_world *world) {
+    return world->def.advance_tick_limit > 0 ? world->def.advance_tick_limit : DEFAULT_TICK_LIMIT;
+}
+
+// How many lengths of a tick are due, and no more than the limit: what is beyond it is dropped.
+static int32_t count_due(const mica_world *world, double *due_seconds) {
+    const double delta_seconds = fixed_delta(world);
+    const int32_t limit = tick_limit(world);
+    const double most_seconds = delta_seconds * limit;
+    if (*due_seconds >= most_seconds) {
+        *due_seconds = most_seconds;
+        return limit;
+    }
+    return (int32_t)(*due_seconds / delta_seconds); // at most the limit, to which it may be rounded
+}
+
+// What of the time that was due so many ticks have left. One product instead of repeated subtraction, so that rounding
+// does not add up; it may be negative where the quotient was rounded up to a whole number.
+static double time_left(double due_seconds, double delta_seconds, int32_t tick_count) {
+    const double left_seconds = due_seconds - delta_seconds * tick_count;
+    return left_seconds > 0 ? left_seconds : 0;
+}
+
+static int32_t advance_paused(mi_systems *systems, double real_seconds) {
+    mica_world *world = systems->world;
+    const double delta_seconds = fixed_delta(world);
+    double due_seconds = systems->paused_due_seconds + real_seconds;
+    const int32_t due_count = count_due(world, &due_seconds);
+    systems->paused_due_seconds = time_left(due_seconds, delta_seconds, due_count);
+    for (int32_t count = 0; count < due_count && systems->paused; count++) {
+        if (mica_world_step_paused(world, (float)delta_seconds) != MICA_OK) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int32_t mica_world_advance(mica_world *world, double real_seconds) {
     mi_systems *systems = mi_systems_open(world, __func__);
     if (systems == NULL || mi_systems_check_idle(systems, __func__) != MICA_OK) {
@@ -23,25 +62,22 @@ int32_t mica_world_advance(mica_world *world, double real_seconds) {
         mi_fail_plain(&world->log, MICA_INVALID, __func__, "the time that passed is negative or not finite");
         return -1;
     }
-    const double delta_seconds = fixed_delta(world);
-    const int32_t limit = world->def.advance_tick_limit > 0 ? world->def.advance_tick_limit : DEFAULT_TICK_LIMIT;
-    const double most_seconds = delta_seconds * limit;
-    double due_seconds = systems->due_seconds + real_seconds;
-    int32_t due_count = limit;
-    if (due_seconds >= most_seconds) {
-        due_seconds = most_seconds;
-    } else {
-        due_count = (int32_t)(due_seconds / delta_seconds); // at most the limit, to which it may be rounded
+    if (systems->paused) {
+        return advance_paused(systems, real_seconds);
     }
+    const double delta_seconds = fixed_delta(world);
+    double due_seconds = systems->due_seconds + real_seconds * systems->time_scale;
+    const int32_t due_count = count_due(world, &due_seconds);
     systems->due_seconds = due_seconds;
     for (int32_t count = 0; count < due_count; count++) {
         if (mica_world_step(world, (float)delta_seconds) != MICA_OK) {
             return -1 - count;
         }
-        // One product instead of repeated subtraction, so that rounding does not add up; negative where the quotient
-        // was rounded up to a whole number.
-        const double left_seconds = due_seconds - delta_seconds * (count + 1);
-        systems->due_seconds = left_seconds > 0 ? left_seconds : 0;
+        systems->due_seconds = time_left(due_seconds, delta_seconds, count + 1);
+        if (systems->paused) {
+            systems->due_seconds = time_left(due_seconds, delta_seconds, due_count);
+            return count + 1;
+        }
     }
     return due_count;
 }
@@ -53,6 +89,48 @@ double mica_world_alpha(const mica_world *world) {
     }
     const double alpha = systems->due_seconds / fixed_delta(world);
     return alpha < 1 ? alpha : BELOW_ONE;
+}
+
+mica_result mi_clock_check(const mi_systems *systems, const char *call) {
+    const mica_world *world = systems->world;
+    if (!world->front.running_locks) {
+        return MICA_OK;
+    }
+    return mi_fail(&world->log, MICA_LOCKED, call,
+                   "system \"{}\" runs, beside which others may: let one do it that is exclusive",
+                   MI_TEXT(world->running_system));
+}
+
+mica_result mica_world_pause(mica_world *world, bool paused) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    if (systems == NULL || mi_clock_check(systems, __func__) != MICA_OK) {
+        return mica_last_result();
+    }
+    systems->paused_due_seconds = systems->paused == paused ? systems->paused_due_seconds : 0;
+    systems->paused = paused;
+    return MICA_OK;
+}
+
+bool mica_world_is_paused(const mica_world *world) {
+    const mi_systems *systems = mi_systems_find(world);
+    return systems != NULL && systems->paused;
+}
+
+mica_result mica_world_set_time_scale(mica_world *world, double scale) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    if (systems == NULL || mi_clock_check(systems, __func__) != MICA_OK) {
+        return mica_last_result();
+    }
+    if (!isfinite(scale) || scale < 0) {
+        return mi_fail_plain(&world->log, MICA_INVALID, __func__, "the time scale is negative or not finite");
+    }
+    systems->time_scale = scale > 0 ? scale : 0; // of the two zeros the plain one
+    return MICA_OK;
+}
+
+double mica_world_time_scale(const mica_world *world) {
+    const mi_systems *systems = mi_systems_find(world);
+    return systems != NULL ? systems->time_scale : 1;
 }
 
 uint64_t mica_world_tick(const mica_world *world) {

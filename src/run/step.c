@@ -9,6 +9,8 @@
 // that nothing that happens while the tick is wound up hides it.
 #include "run/system.h"
 
+#include <mica/inbox.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,22 +95,26 @@ static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
     }
 }
 
+// Applies what a system has recorded in a stage.
+static void apply_system(const mi_systems *systems, const mi_system *system, mica_stage stage, mi_failure *failure) {
+    if (mica_commands_count(system->commands) == 0) {
+        return;
+    }
+    const uint64_t dropped_count = systems->world->signals.dropped_count;
+    const mica_result result = mi_commands_apply(system->commands, "mica_world_step");
+    fail_dropped(systems, system, stage, dropped_count, failure);
+    if (result != MICA_OK) {
+        char text[128];
+        snprintf(text, sizeof(text), "its commands could not be applied: %s", mica_result_text(result));
+        fail(failure, system, stage, result, text);
+    }
+}
+
 // Applies what the systems of the plan's steps from `first` up to `end` recorded.
 static void apply_commands(mi_systems *systems, uint32_t first, uint32_t end, mi_failure *failure) {
     for (uint32_t i = first; i < end && failure->code == MICA_OK; i++) {
         const mi_plan_step *step = &systems->plan.steps.data[i];
-        const mi_system *system = (const mi_system *)step->system;
-        if (mica_commands_count(system->commands) == 0) {
-            continue;
-        }
-        const uint64_t dropped_count = systems->world->signals.dropped_count;
-        const mica_result result = mi_commands_apply(system->commands, "mica_world_step");
-        fail_dropped(systems, system, step->stage, dropped_count, failure);
-        if (result != MICA_OK) {
-            char text[128];
-            snprintf(text, sizeof(text), "its commands could not be applied: %s", mica_result_text(result));
-            fail(failure, system, step->stage, result, text);
-        }
+        apply_system(systems, (const mi_system *)step->system, step->stage, failure);
     }
 }
 
@@ -139,6 +145,19 @@ mica_result mica_world_watch_steps(mica_world *world, mica_step_function functio
     return MICA_OK;
 }
 
+// A run of a system in one of its stages.
+static mica_run make_run(mi_systems *systems, mi_system *system, mica_stage stage, float delta_seconds,
+                         mi_failure *failure) {
+    return (mica_run){.world = systems->world,
+                      .system = system,
+                      .failure = failure,
+                      .stage = stage,
+                      .delta_seconds = delta_seconds,
+                      .is_paused = systems->is_paused_step,
+                      .tick = systems->tick,
+                      .since = system->since};
+}
+
 // Runs the plan, up to the first failure.
 static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
     mica_world *world = systems->world;
@@ -153,16 +172,10 @@ static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failu
             unapplied = i + 1;
         } else {
             mi_system *system = (mi_system *)(uintptr_t)step->system;
-            if (!system->enabled) {
+            if (!mi_step_runs(systems, step)) {
                 continue;
             }
-            mica_run run = {.world = world,
-                            .system = system,
-                            .failure = failure,
-                            .stage = step->stage,
-                            .delta_seconds = delta_seconds,
-                            .tick = systems->tick,
-                            .since = system->since};
+            mica_run run = make_run(systems, system, step->stage, delta_seconds, failure);
             run_system(systems, system, &run);
         }
         if (MICA_UNLIKELY(systems->watch != NULL)) {
@@ -207,12 +220,20 @@ uint64_t mica_world_advance_version(mica_world *world) {
     return version;
 }
 
-static mica_result fail_tick(const mi_systems *systems, const mi_failure *failure) {
+static bool is_in_stage(const mi_system *system, mica_stage stage) {
+    for (uint32_t i = 0; i < system->order.place_count; i++) {
+        if (system->order.places[i].stage == stage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static mica_result fail_tick(const mi_systems *systems, const mi_failure *failure, const char *call) {
     const mi_pieces pieces = mi_text_pieces(failure->text);
-    return mi_fail(&systems->world->log, failure->code, "mica_world_step",
-                   "system \"{}\" failed in stage \"{}\" of tick {}: {}{}{}", MI_TEXT(failure->system),
-                   MI_TEXT(systems->stages.data[failure->stage]), MI_UINT(systems->tick), MI_TEXT(pieces.first),
-                   MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
+    return mi_fail(&systems->world->log, failure->code, call, "system \"{}\" failed in stage \"{}\" of tick {}: {}{}{}",
+                   MI_TEXT(failure->system), MI_TEXT(systems->stages.data[failure->stage]), MI_UINT(systems->tick),
+                   MI_TEXT(pieces.first), MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
 }
 
 // Parts may add further ones meanwhile, whose turn it is then as well.
@@ -225,47 +246,114 @@ static mica_result begin_parts(mica_world *world) {
     return result;
 }
 
-mica_result mica_world_step(mica_world *world, float delta_seconds) {
-    mi_systems *systems = mi_systems_open(world, __func__);
+// MICA_OK: the world is such that systems may begin to run.
+static mica_result check_step(mi_systems *systems, float delta_seconds, const char *call) {
     if (systems == NULL) {
         return mica_last_result();
     }
     if (!isfinite(delta_seconds) || delta_seconds < 0) {
-        return mi_fail_plain(&world->log, MICA_INVALID, __func__, "the length of a tick is negative or not finite");
+        return mi_fail_plain(&systems->world->log, MICA_INVALID, call,
+                             "the length of a tick is negative or not finite");
     }
-    mica_result result = mi_systems_check_idle(systems, __func__);
+    return mi_systems_check_idle(systems, call);
+}
+
+// Brings the plan and what is enabled up to date, and lets systems run.
+static mica_result begin_systems(mi_systems *systems, const char *call) {
+    const mica_result result = mi_systems_prepare(systems, call);
+    for (uint32_t i = 0; result == MICA_OK && i < systems->all.count; i++) {
+        systems->all.data[i]->enabled = systems->all.data[i]->enabled_next;
+    }
+    systems->ticking = result == MICA_OK;
+    return result;
+}
+
+// No system runs any more. After a failure no command stays behind.
+static mica_result end_systems(mi_systems *systems, const mi_failure *failure, const char *call) {
+    systems->ticking = false;
+    systems->is_paused_step = false;
+    mi_trackers_end_round(systems->world, keep_for_systems, systems);
+    for (uint32_t i = 0; failure->code != MICA_OK && i < systems->all.count; i++) {
+        mica_commands_clear(systems->all.data[i]->commands);
+    }
+    mi_systems_sweep(systems);
+    return failure->code == MICA_OK ? MICA_OK : fail_tick(systems, failure, call);
+}
+
+static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
+    mi_observers_begin_tick(systems->world);
+    const uint64_t begin = mi_os_nanoseconds();
+    run_plan(systems, delta_seconds, failure);
+    mi_observers_end_tick(systems->world, mi_os_nanoseconds() - begin);
+}
+
+mica_result mica_world_step(mica_world *world, float delta_seconds) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    mica_result result = check_step(systems, delta_seconds, __func__);
     if (result == MICA_OK) {
         result = begin_parts(world);
     }
     if (result == MICA_OK) {
-        result = mi_systems_prepare(systems, __func__);
+        result = begin_systems(systems, __func__);
     }
     if (result != MICA_OK) {
         return result;
     }
-    for (uint32_t i = 0; i < systems->all.count; i++) {
-        systems->all.data[i]->enabled = systems->all.data[i]->enabled_next;
+    mi_failure failure = {0};
+    systems->begun_count++;
+    run_whole_plan(systems, delta_seconds, &failure);
+    systems->last_failure = failure;
+    systems->tick += failure.code == MICA_OK;
+    return end_systems(systems, &failure, __func__);
+}
+
+mica_result mica_world_step_paused(mica_world *world, float delta_seconds) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    mica_result result = check_step(systems, delta_seconds, __func__);
+    if (result == MICA_OK && mica_inbox_drain(world) < 0) {
+        result = mica_last_result();
+    }
+    if (result == MICA_OK) {
+        result = begin_systems(systems, __func__);
+    }
+    if (result != MICA_OK) {
+        return result;
     }
     mi_failure failure = {0};
-    systems->ticking = true;
-    systems->begun_count++;
-    mi_observers_begin_tick(world);
-    const uint64_t begin = mi_os_nanoseconds();
-    run_plan(systems, delta_seconds, &failure);
-    mi_observers_end_tick(world, mi_os_nanoseconds() - begin);
-    systems->last_failure = failure;
-    systems->ticking = false;
-    mi_trackers_end_round(world, keep_for_systems, systems);
-    if (failure.code == MICA_OK) {
-        systems->tick++;
-        mi_systems_sweep(systems);
-        return MICA_OK;
+    systems->is_paused_step = true;
+    run_whole_plan(systems, delta_seconds, &failure);
+    return end_systems(systems, &failure, __func__);
+}
+
+mica_result mica_world_step_system(mica_world *world, mica_system handle, float delta_seconds) {
+    mi_system *system = mi_system_resolve(world, handle, __func__);
+    if (system == NULL) {
+        return MICA_UNKNOWN;
     }
-    for (uint32_t i = 0; i < systems->all.count; i++) {
-        mica_commands_clear(systems->all.data[i]->commands);
+    mi_systems *systems = mi_systems_find(world);
+    mica_result result = check_step(systems, delta_seconds, __func__);
+    if (result == MICA_OK) {
+        result = begin_systems(systems, __func__);
     }
-    mi_systems_sweep(systems);
-    return fail_tick(systems, &failure);
+    if (result != MICA_OK) {
+        return result;
+    }
+    mi_failure failure = {0};
+    for (uint32_t rank = 0; rank < systems->stage_order.count && failure.code == MICA_OK; rank++) {
+        const mica_stage stage = systems->stage_order.data[rank];
+        if (!is_in_stage(system, stage)) {
+            continue;
+        }
+        mica_run run = make_run(systems, system, stage, delta_seconds, &failure);
+        world->store.version++;
+        run_system(systems, system, &run);
+        if (failure.code == MICA_OK) {
+            world->store.version++;
+            apply_system(systems, system, stage, &failure);
+        }
+    }
+    world->store.version++;
+    return end_systems(systems, &failure, __func__);
 }
 
 // Inside a system
@@ -283,6 +371,10 @@ mica_world *mica_run_world(const mica_run *run) {
 
 float mica_delta_time(const mica_run *run) {
     return is_run(run, __func__) ? run->delta_seconds : 0;
+}
+
+bool mica_run_is_paused(const mica_run *run) {
+    return is_run(run, __func__) && run->is_paused;
 }
 
 uint64_t mica_run_tick(const mica_run *run) {

@@ -115,6 +115,7 @@ static void free_systems(mica_world *world, void *state) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->named);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->started);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages_while_paused);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->described);
     mi_plan_free(&systems->plan, heap);
@@ -173,6 +174,7 @@ mi_systems *mi_systems_open(mica_world *world, const char *call) {
         return NULL;
     }
     systems->world = world;
+    systems->time_scale = 1;
     const mi_extension extension = {.key = &extension_key,
                                     .state = systems,
                                     .stop = stop_systems,
@@ -181,6 +183,7 @@ mi_systems *mi_systems_open(mica_world *world, const char *call) {
                                     .part = &mi_systems_part};
     if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages, MICA_STAGE_OWN) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order, MICA_STAGE_OWN) ||
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages_while_paused, MICA_STAGE_OWN) ||
         !mi_world_add_extension(world, &extension)) {
         free_systems(world, systems);
         mi_fail_plain(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the systems of a world");
@@ -188,7 +191,9 @@ mi_systems *mi_systems_open(mica_world *world, const char *call) {
     }
     memcpy(systems->stages.data, built_in_stages, sizeof(built_in_stages));
     memcpy(systems->stage_order.data, built_in_order, sizeof(built_in_order));
+    memset(systems->stages_while_paused.data, 0, MICA_STAGE_OWN * sizeof(*systems->stages_while_paused.data));
     systems->stages.count = MICA_STAGE_OWN;
+    systems->stages_while_paused.count = MICA_STAGE_OWN;
     systems->stage_order.count = MICA_STAGE_OWN;
     return systems;
 }
@@ -229,7 +234,8 @@ static mica_stage add_stage(mica_world *world, const char *name, mica_stage neig
     mi_heap *heap = &world->heap;
     const char *copy = mi_heap_copy_text(heap, MICA_MEMORY_SYSTEMS, name);
     if (copy == NULL || !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages, (size_t)systems->stages.count + 1) ||
-        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order, (size_t)systems->stages.count + 1)) {
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order, (size_t)systems->stages.count + 1) ||
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages_while_paused, (size_t)systems->stages.count + 1)) {
         free_text(heap, copy);
         mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for stage \"{}\"", MI_TEXT(name));
         return -1;
@@ -245,6 +251,7 @@ static mica_stage add_stage(mica_world *world, const char *name, mica_stage neig
     *place = stage;
     systems->stage_order.count++;
     systems->stages.data[systems->stages.count++] = copy;
+    systems->stages_while_paused.data[systems->stages_while_paused.count++] = false;
     return stage;
 }
 
@@ -256,10 +263,21 @@ mica_stage mica_stage_add_after(mica_world *world, const char *name, mica_stage 
     return add_stage(world, name, neighbour, 1, __func__);
 }
 
+mica_result mica_stage_run_while_paused(mica_world *world, mica_stage stage, bool runs) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    if (systems == NULL || mi_clock_check(systems, __func__) != MICA_OK) {
+        return mica_last_result();
+    }
+    if (stage < 0 || (uint32_t)stage >= systems->stages.count) {
+        return mi_fail(&world->log, MICA_UNKNOWN, __func__, "there is no stage {}", MI_INT(stage));
+    }
+    systems->stages_while_paused.data[stage] = runs;
+    return MICA_OK;
+}
+
 // Finding systems
 
-// NULL: MICA_UNKNOWN, set for `call`.
-static mi_system *resolve(const mica_world *world, mica_system handle, const char *call) {
+mi_system *mi_system_resolve(const mica_world *world, mica_system handle, const char *call) {
     const mi_systems *systems = mi_systems_find(world);
     uint32_t low = 0;
     uint32_t high = systems != NULL ? systems->all.count : 0;
@@ -613,6 +631,7 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->random = mi_system_first_random(world, def->name);
     system->enabled_first = !def->disabled;
     system->enabled_next = system->enabled_first;
+    system->runs_while_paused = def->runs_while_paused;
     system->begun_before = systems->begun_count;
     if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
         add_queries(world, system, def) != MICA_OK || add_access(world, system, def, call) != MICA_OK ||
@@ -694,7 +713,7 @@ void mi_systems_sweep(mi_systems *systems) {
 }
 
 mica_result mica_system_remove(mica_world *world, mica_system handle) {
-    mi_system *system = resolve(world, handle, __func__);
+    mi_system *system = mi_system_resolve(world, handle, __func__);
     if (system == NULL) {
         return MICA_UNKNOWN;
     }
@@ -716,7 +735,7 @@ mica_result mica_system_remove(mica_world *world, mica_system handle) {
 // The rest
 
 mica_result mica_system_enable(mica_world *world, mica_system handle, bool enabled) {
-    mi_system *system = resolve(world, handle, __func__);
+    mi_system *system = mi_system_resolve(world, handle, __func__);
     if (system == NULL) {
         return MICA_UNKNOWN;
     }
@@ -725,12 +744,12 @@ mica_result mica_system_enable(mica_world *world, mica_system handle, bool enabl
 }
 
 void *mica_system_state(mica_world *world, mica_system handle) {
-    const mi_system *system = resolve(world, handle, __func__);
+    const mi_system *system = mi_system_resolve(world, handle, __func__);
     return system != NULL ? system->state : NULL;
 }
 
 mica_result mica_system_statistics(const mica_world *world, mica_system handle, mica_system_stats *stats) {
-    const mi_system *system = resolve(world, handle, __func__);
+    const mi_system *system = mi_system_resolve(world, handle, __func__);
     if (system == NULL) {
         return MICA_UNKNOWN;
     }

@@ -21,10 +21,11 @@ typedef struct mi_system {
     MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type, ascending by the types' names
     bool enabled; // in the running tick
     bool enabled_next;
-    bool enabled_first;    // as it was added
-    bool started;          // its start function has run, as far as the world's state says
-    bool stop_due;         // its stop function has to run: it counts as started, or did before a restore
-    bool removed;          // from the next tick on
+    bool enabled_first; // as it was added
+    bool started;       // its start function has run, as far as the world's state says
+    bool stop_due;      // its stop function has to run: it counts as started, or did before a restore
+    bool removed;       // from the next tick on
+    bool runs_while_paused;
     uint64_t since;        // version of its last run that did not fail; 0: none
     uint32_t listing;      // the last mica_world_systems that named it
     uint64_t begun_before; // ticks begun before it was added
@@ -58,16 +59,18 @@ struct mica_run {
     mi_failure *failure;
     mica_stage stage;
     float delta_seconds;
+    bool is_paused; // a step of the paused world
     uint64_t tick;
     uint64_t since; // since when changes count
 };
 
 typedef struct mi_systems {
     mica_world *world;
-    MI_ARRAY(mi_system *) all;     // ascending by id; those removed during a tick stay until it ends
-    MI_ARRAY(mi_system *) named;   // those that are not removed, ascending by name; has room for all
-    MI_ARRAY(mi_system *) started; // whose stop functions are due, in order of start; has room for all
-    MI_ARRAY(const char *) stages; // names by stage
+    MI_ARRAY(mi_system *) all;          // ascending by id; those removed during a tick stay until it ends
+    MI_ARRAY(mi_system *) named;        // those that are not removed, ascending by name; has room for all
+    MI_ARRAY(mi_system *) started;      // whose stop functions are due, in order of start; has room for all
+    MI_ARRAY(const char *) stages;      // names by stage
+    MI_ARRAY(bool) stages_while_paused; // by stage: all its systems run while the world is paused
     MI_ARRAY(mica_stage) stage_order;
     MI_ARRAY(const mi_plan_system *) described; // room for what plans are made of
     mi_plan plan;                               // of the running tick, or of the last one
@@ -77,12 +80,16 @@ typedef struct mi_systems {
     uint32_t removed_count; // in `all`
     uint32_t listing;       // grows with each mica_world_systems
     bool ticking;
-    bool stopping;            // stop functions run
-    uint64_t tick;            // ticks completed
-    uint64_t begun_count;     // ticks begun
-    mi_failure last_failure;  // of the last tick
-    double due_seconds;       // real time that no tick has used yet
-    mica_step_function watch; // is called after each step; NULL: nobody is
+    bool stopping;           // stop functions run
+    bool is_paused_step;     // what runs is a step of the paused world
+    uint64_t tick;           // ticks completed
+    uint64_t begun_count;    // ticks begun
+    mi_failure last_failure; // of the last tick
+    double due_seconds;      // scaled real time that no tick has used yet
+    double time_scale;
+    bool paused;               // from the next step on
+    double paused_due_seconds; // real time that no step of the paused world has used yet
+    mica_step_function watch;  // is called after each step; NULL: nobody is
     void *watch_user;
 } mi_systems;
 
@@ -91,8 +98,18 @@ mi_systems *mi_systems_find(const mica_world *world);
 // As mi_systems_find, made on first use. NULL: MICA_OUT_OF_MEMORY, or MICA_INVALID for no world; set for `call`.
 mi_systems *mi_systems_open(mica_world *world, const char *call);
 
+// Whether the system of a step of the plan runs in the running tick, or step of the paused world.
+static inline bool mi_step_runs(const mi_systems *systems, const mi_plan_step *step) {
+    const mi_system *system = (const mi_system *)step->system;
+    return system->enabled &&
+           (!systems->is_paused_step || system->runs_while_paused || systems->stages_while_paused.data[step->stage]);
+}
+
 // Makes sure that `plan` is what the next tick runs. Not during a tick. MICA_OUT_OF_MEMORY, set for `call`.
 mica_result mi_systems_prepare(mi_systems *systems, const char *call);
+
+// The system of a number, unless it was removed; NULL: MICA_UNKNOWN, set for `call`.
+mi_system *mi_system_resolve(const mica_world *world, mica_system handle, const char *call);
 
 // Takes the systems that were removed during a tick out, and runs their stop functions. Not during a tick.
 void mi_systems_sweep(mi_systems *systems);
@@ -113,6 +130,9 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run);
 // Notes what observers took in a tick of so many nanoseconds.
 void mi_observers_begin_tick(mica_world *world);
 void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds);
+
+// MICA_OK, or MICA_LOCKED set for `call`: a system runs that declared its access, beside which others may.
+mica_result mi_clock_check(const mi_systems *systems, const char *call);
 
 // MICA_OK, or MICA_LOCKED set for `call`: from inside a tick, a stop function, or a walk.
 mica_result mi_systems_check_idle(const mi_systems *systems, const char *call);

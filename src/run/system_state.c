@@ -1,6 +1,7 @@
 // Systems as a part of the world's state: the clock, and what each system keeps from tick to tick.
 //
-//   u64 ticks completed, u64 bits of the seconds that are due, u32 systems; by system, ascending by name:
+//   u64 ticks completed, u64 bits of the seconds that are due, u64 bits of the time scale, u8 whether the clock is
+//   paused, u32 systems; by system, ascending by name:
 //     text name, u32 bytes of what follows, u8 flags, 4 u64 random numbers,
 //     u32 event readers, by reader ascending by type: text type, u64 events it has yet to see,
 //     if it has a value: text type, the value (beside the bytes if its type has hooks; in a bare record not at all, and
@@ -33,7 +34,7 @@ enum {
     AGE_BYTE_SIZE = 8,
     SYSTEM_LEAST_BYTE_SIZE = 4 + 4 + FIXED_BYTE_SIZE + AGE_BYTE_SIZE,
     PLACE_BYTE_SIZE = 4,
-    COUNT_AT = 8 + 8 // where the number of systems stands
+    COUNT_AT = 8 + 8 + 8 + 1 // where the number of systems stands
 };
 
 // Saving
@@ -114,7 +115,7 @@ static uint8_t *put_ages(uint8_t *at, const mi_systems *systems, uint64_t versio
 }
 
 static size_t record_size(const mi_systems *systems) {
-    size_t size = sizeof(systems->tick) + sizeof(systems->due_seconds) + 2 * sizeof(uint32_t);
+    size_t size = COUNT_AT + 2 * sizeof(uint32_t);
     for (uint32_t i = 0; i < systems->named.count; i++) {
         const mi_system *system = systems->named.data[i];
         size += text_size(system->order.name) + sizeof(uint32_t) + (size_t)body_size(system) + AGE_BYTE_SIZE;
@@ -123,9 +124,14 @@ static size_t record_size(const mi_systems *systems) {
     return size;
 }
 
+static bool is_clock_new(const mi_systems *systems) {
+    return systems->tick == 0 && !(systems->due_seconds > 0) && !systems->paused && !(systems->time_scale < 1) &&
+           !(systems->time_scale > 1);
+}
+
 static void save_systems(const mica_world *world, mi_writer *writer) {
     const mi_systems *systems = mi_systems_find(world);
-    if (systems == NULL || (systems->named.count == 0 && systems->tick == 0 && !(systems->due_seconds > 0))) {
+    if (systems == NULL || (systems->named.count == 0 && is_clock_new(systems))) {
         return;
     }
     uint8_t *at = mi_write_room(writer, record_size(systems));
@@ -134,6 +140,8 @@ static void save_systems(const mica_world *world, mi_writer *writer) {
     }
     at = mi_put_u64(at, systems->tick);
     at = mi_put_double(at, systems->due_seconds);
+    at = mi_put_double(at, systems->time_scale);
+    *at++ = systems->paused;
     at = mi_put_u32(at, systems->named.count);
     for (uint32_t i = 0; i < systems->named.count; i++) {
         at = put_system(writer, at, systems->named.data[i]);
@@ -179,6 +187,8 @@ typedef struct prepared_system {
 typedef struct prepared_systems {
     uint64_t tick;
     double due_seconds;
+    double time_scale;
+    bool paused;
     MI_ARRAY(prepared_system) systems; // as in `named`
     MI_ARRAY(uint32_t) places;         // by place in the record: that of the system in `systems`; UINT32_MAX: not there
     MI_ARRAY(mi_system *) started;
@@ -219,6 +229,7 @@ static prepared_systems *open_prepared(mica_world *world, const mi_systems *syst
     if (prepared == NULL) {
         return NULL;
     }
+    prepared->time_scale = 1;
     if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &prepared->systems, systems->named.count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &prepared->started, systems->all.count)) {
         free_prepared(world, prepared, false);
@@ -421,6 +432,19 @@ static void read_starts(mi_reader *reader, prepared_systems *prepared) {
     }
 }
 
+static void read_clock(mi_reader *reader, prepared_systems *prepared) {
+    prepared->tick = mi_read_u64(reader);
+    prepared->due_seconds = mi_read_double(reader);
+    prepared->time_scale = mi_read_double(reader);
+    const uint8_t paused = mi_read_u8(reader);
+    prepared->paused = paused != 0;
+    if (!isfinite(prepared->due_seconds) || signbit(prepared->due_seconds)) {
+        mi_read_fail(reader, MICA_FORMAT, "the time that is due is negative or not finite");
+    } else if (!isfinite(prepared->time_scale) || signbit(prepared->time_scale) || paused > 1) {
+        mi_read_fail(reader, MICA_FORMAT, "the clock's scale is negative or not finite, or it is more than paused");
+    }
+}
+
 static void read_ages(mi_reader *reader, prepared_systems *prepared) {
     for (uint32_t i = 0; i < prepared->places.count; i++) {
         const uint64_t age = mi_read_u64(reader);
@@ -443,11 +467,7 @@ static mica_result prepare_systems(mica_world *world, mi_reader *reader, void **
     }
     mica_result result = MICA_OK;
     if (!is_empty) {
-        prepared->tick = mi_read_u64(reader);
-        prepared->due_seconds = mi_read_double(reader);
-        if (!isfinite(prepared->due_seconds) || signbit(prepared->due_seconds)) {
-            mi_read_fail(reader, MICA_FORMAT, "the time that is due is negative or not finite");
-        }
+        read_clock(reader, prepared);
         read_systems(world, reader, prepared);
         read_starts(reader, prepared);
         read_ages(reader, prepared);
@@ -541,6 +561,8 @@ static void commit_systems(mica_world *world, void *from) {
     }
     systems->tick = prepared->tick;
     systems->due_seconds = prepared->due_seconds;
+    systems->time_scale = prepared->time_scale;
+    systems->paused = prepared->paused;
     for (uint32_t i = 0; i < prepared->systems.count; i++) {
         commit_system(world, &prepared->systems.data[i]);
     }

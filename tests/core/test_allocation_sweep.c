@@ -1117,6 +1117,13 @@ static bool transform_system_add(sweep *s) {
 static bool world_advance(sweep *s) {
     return mica_world_advance(s->w.world, 0.02) >= 1 && s->inside_worked; // the time of a failed tick stays due
 }
+static bool world_step_paused(sweep *s) {
+    return mica_stage_run_while_paused(s->w.world, MICA_UPDATE, true) == MICA_OK &&
+           mica_world_step_paused(s->w.world, 1) == MICA_OK && s->inside_worked;
+}
+static bool world_step_system(sweep *s) {
+    return mica_world_step_system(s->w.world, s->system, 1) == MICA_OK && s->inside_worked;
+}
 static bool world_create(sweep *s) {
     mica_world *world = mica_world_create(
         &(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator), .name = "third", .entity_capacity = 10});
@@ -1457,6 +1464,8 @@ static const sweep_operation operations[] = {
     {"mica_world_register", world_register, NULL, false},
     {"mica_world_reserve", world_reserve, NULL, false},
     {"mica_world_step", world_step, let_system_spawn, true},
+    {"mica_world_step_paused", world_step_paused, let_system_spawn, true},
+    {"mica_world_step_system", world_step_system, let_system_spawn, true},
     {"mica_world_swap", world_swap, make_twin, false},
     {"mica_world_validate", world_validate, NULL, false},
     {"mica_world_visit_tables", world_visit_tables, make_a_table, false},
@@ -1737,9 +1746,9 @@ static bool resources_are_used_and_removed(sweep *s) {
 }
 static void ask_the_run(sweep *s, mica_run *run) {
     s->inside_worked = mica_run_world(run) == s->w.world && mica_delta_time(run) == 2.0f && mica_run_tick(run) == 1 &&
-                       mica_run_stage(run) == MICA_UPDATE && mica_run_system(run).id == s->system.id &&
-                       mica_run_commands(run) != NULL && mica_run_state(run, Health)->now == 0 &&
-                       mica_run_user(run) == s && mica_run_since(run) > 0 &&
+                       mica_run_stage(run) == MICA_UPDATE && !mica_run_is_paused(run) &&
+                       mica_run_system(run).id == s->system.id && mica_run_commands(run) != NULL &&
+                       mica_run_state(run, Health)->now == 0 && mica_run_user(run) == s && mica_run_since(run) > 0 &&
                        mica_random_next(mica_run_random(run)) != mica_random_next(mica_run_random(run)) &&
                        mica_query_count(mica_run_query(run, 0)) == 1;
 }
@@ -1749,6 +1758,12 @@ static void let_system_ask(sweep *s) {
 }
 static bool a_tick_runs(sweep *s) {
     return mica_world_step(s->w.world, 2) == MICA_OK && s->inside_worked && mica_world_tick(s->w.world) == 2;
+}
+static bool the_clock_is_set(sweep *s) {
+    mica_world *world = s->w.world;
+    return mica_world_pause(world, true) == MICA_OK && mica_world_is_paused(world) &&
+           mica_world_pause(world, false) == MICA_OK && mica_world_set_time_scale(world, 2) == MICA_OK &&
+           mica_world_time_scale(world) == 2 && mica_stage_run_while_paused(world, MICA_UPDATE, true) == MICA_OK;
 }
 static bool numbers_are_drawn(sweep *s) {
     mica_random *random = mica_world_random(s->w.world);
@@ -2076,6 +2091,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_ring_statistics", a_ring_tells, fill_ring, false},
     {"mica_run_commands", a_tick_runs, let_system_ask, false},
     {"mica_run_fail", a_failing_tick_says_so, let_system_fail, false},
+    {"mica_run_is_paused", a_tick_runs, let_system_ask, false},
     {"mica_run_query", a_tick_runs, let_system_ask, false},
     {"mica_run_random", a_tick_runs, let_system_ask, false},
     {"mica_run_since", a_tick_runs, let_system_ask, false},
@@ -2106,6 +2122,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_snapshot_release", a_snapshot_tells, take_snapshot, false},
     {"mica_snapshot_retain", a_snapshot_tells, take_snapshot, false},
     {"mica_stage_name", systems_answer, NULL, false},
+    {"mica_stage_run_while_paused", the_clock_is_set, NULL, false},
     {"mica_subscription_collect", changes_are_collected, list_one, false},
     {"mica_subscription_count", changes_are_collected, list_one, false},
     {"mica_subscription_destroy", a_subscription_ends, list_one, false},
@@ -2128,15 +2145,19 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_diagnose", findings_are_told, add_idle_system, false},
     {"mica_world_entity_count", a_world_answers, NULL, false},
     {"mica_world_fragmentation", figures_are_told, NULL, false},
+    {"mica_world_is_paused", the_clock_is_set, NULL, false},
     {"mica_world_memory", a_world_answers, NULL, false},
     {"mica_world_name", a_world_answers, NULL, false},
+    {"mica_world_pause", the_clock_is_set, NULL, false},
     {"mica_world_plan", the_plan_is_told, NULL, false},
     {"mica_world_random", numbers_are_drawn, NULL, false},
     {"mica_world_refresh", killed_ones_are_destroyed, hide_one, false},
     {"mica_world_schema", a_world_answers, NULL, false},
     {"mica_world_set_budget", figures_are_told, NULL, false},
+    {"mica_world_set_time_scale", the_clock_is_set, NULL, false},
     {"mica_world_statistics", a_world_answers, NULL, false},
     {"mica_world_systems", the_plan_is_told, NULL, false},
+    {"mica_world_time_scale", the_clock_is_set, NULL, false},
     {"mica_world_tick", a_world_answers, NULL, false},
     {"mica_world_trim", a_world_is_cleared_and_trimmed, NULL, false},
     {"mica_world_version", a_world_answers, NULL, false},
