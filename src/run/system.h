@@ -19,7 +19,7 @@ typedef struct mi_system {
     const mi_type *state_type; // NULL: no state
     void *state;
     MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type, ascending by the types' names
-    bool enabled; // in the running tick
+    bool enabled;                                // in the running tick
     bool enabled_next;
     bool enabled_first; // as it was added
     bool started;       // its start function has run, as far as the world's state says
