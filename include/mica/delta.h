@@ -69,11 +69,19 @@ typedef enum mica_delta_direction {
 /// Brings a world that is in the state at one end of a delta into that at the other end. The bytes may come from
 /// anywhere: whatever they are, the world is afterwards in a state that the delta describes, or as it was.
 ///
-/// After an exact delta the world goes on as the world that the other snapshot was taken of. After a limited one those
-/// who come into a table or pool stand in the places of those who go, by entity index, and then last; what is written
-/// counts as changed now; an entity that ends takes everything along that it has, and one that comes is given its
-/// handle back, whatever the slot has been since. Links are changed by exact deltas alone. Otherwise there is no
-/// difference to `mica_snapshot_restore`, which `options` is passed to.
+/// What decides whether the world is in that state is what an exact checksum covers (`mica_checksum_options.exact`): of
+/// a limited delta the entities and components that it is limited to, of an exact one everything, down to free handles,
+/// the order of rows, and the events that systems have yet to see. Nothing else does: neither versions, which grow when
+/// somebody looks, nor which queries for changes there are and what they have noted, nor what event readers of the
+/// program have yet to see. Where the world has these as the snapshot had them, it gets those of the other one as well,
+/// and after an exact delta goes on as the world that this was taken of. Where it has them otherwise it keeps its own:
+/// what is written counts as changed now, and a reader of the program keeps what it has yet to see if no events of the
+/// type came or went, and otherwise finds those that systems have yet to see.
+///
+/// After a limited delta those who come into a table or pool stand in the places of those who go, by entity index, and
+/// then last; what is written counts as changed now; an entity that ends takes everything along that it has, and one
+/// that comes is given its handle back, whatever the slot has been since. Links are changed by exact deltas alone.
+/// Otherwise there is no difference to `mica_snapshot_restore`, which `options` is passed to.
 ///
 /// All or nothing. Refuses: `MICA_FORMAT` (no delta, or damaged, or it leads to no state that a world can be in),
 /// `MICA_INCOMPATIBLE` (another version of the format, or handle width), `MICA_UNKNOWN` (a component that the world's

@@ -106,10 +106,13 @@ static uint8_t *put_starts(uint8_t *at, const mi_systems *systems) {
     return at;
 }
 
+static uint64_t age_of(const mi_system *system, uint64_t version) {
+    return system->since == 0 ? 0 : version - system->since + 1;
+}
+
 static uint8_t *put_ages(uint8_t *at, const mi_systems *systems, uint64_t version) {
     for (uint32_t i = 0; i < systems->named.count; i++) {
-        const uint64_t since = systems->named.data[i]->since;
-        at = mi_put_u64(at, since == 0 ? 0 : version - since + 1);
+        at = mi_put_u64(at, age_of(systems->named.data[i], version));
     }
     return at;
 }
@@ -152,13 +155,39 @@ static void save_systems(const mica_world *world, mi_writer *writer) {
     (void)at;
 }
 
-// Records may come from outside: of one that is not put together as it should be all counts.
 static mi_record_extent find_lasting(const mi_record *record) {
     const uint32_t byte_size = record->bytes.count;
     const bool has_count = byte_size >= COUNT_AT + sizeof(uint32_t);
     const uint64_t age_size = has_count ? (uint64_t)mi_get_u32(record->bytes.data + COUNT_AT) * AGE_BYTE_SIZE : 0;
     return (mi_record_extent){.byte_count = age_size < byte_size ? byte_size - (uint32_t)age_size : byte_size,
                               .value_count = record->values.count};
+}
+
+// As strcmp, of texts of known lengths without zeros.
+static int compare_texts(const char *a, uint32_t a_length, const char *b, uint32_t b_length) {
+    const uint32_t length = a_length < b_length ? a_length : b_length;
+    const int compared = length == 0 ? 0 : memcmp(a, b, length);
+    return compared != 0 ? compared : (a_length > b_length) - (a_length < b_length);
+}
+
+// Since when the changes that a system sees count is as it is here. Of systems that are not here nothing is known.
+static void complete_systems(const mica_world *world, mi_writer *writer) {
+    const mi_systems *systems = mi_systems_find(world);
+    mi_reader reader = mi_reader_of(writer->schema, writer->record);
+    mi_read_bytes(&reader, COUNT_AT);
+    const uint32_t count = mi_read_count(&reader, SYSTEM_LEAST_BYTE_SIZE - AGE_BYTE_SIZE);
+    for (uint32_t i = 0; i < count && writer->result == MICA_OK; i++) {
+        uint32_t length;
+        const char *name = mi_read_text(&reader, &length);
+        const mi_system *system = NULL;
+        for (uint32_t k = 0; systems != NULL && k < systems->named.count && system == NULL; k++) {
+            const char *own = systems->named.data[k]->order.name;
+            system = compare_texts(name, length, own, (uint32_t)strlen(own)) == 0 ? systems->named.data[k] : NULL;
+        }
+        mi_read_bytes(&reader, mi_read_count(&reader, 1));
+        mi_write_u64(writer, system == NULL ? 0 : age_of(system, world->store.version));
+        reader.bytes = writer->record->bytes.data; // which may have moved
+    }
 }
 
 // Preparing
@@ -367,13 +396,6 @@ static void read_system(mica_world *world, mi_reader *reader, prepared_system *o
     }
 }
 
-// As strcmp, of texts of known lengths without zeros.
-static int compare_texts(const char *a, uint32_t a_length, const char *b, uint32_t b_length) {
-    const uint32_t length = a_length < b_length ? a_length : b_length;
-    const int compared = length == 0 ? 0 : memcmp(a, b, length);
-    return compared != 0 ? compared : (a_length > b_length) - (a_length < b_length);
-}
-
 // Goes over the systems of the record and those of the world side by side.
 static void read_systems(mica_world *world, mi_reader *reader, prepared_systems *prepared) {
     const uint32_t count = mi_read_count(reader, SYSTEM_LEAST_BYTE_SIZE);
@@ -573,7 +595,9 @@ static void commit_systems(mica_world *world, void *from) {
 const mi_part mi_systems_part = {.name = "systems",
                                  .spares_transient = true,
                                  .save = save_systems,
+                                 .has_versions = true,
                                  .lasting = find_lasting,
+                                 .complete = complete_systems,
                                  .prepare = prepare_systems,
                                  .commit = commit_systems,
                                  .cancel = cancel_systems};

@@ -7,6 +7,7 @@
 // A limited delta has the entities and components alone; an exact one all else.
 #pragma once
 
+#include "state/delta_sums.h"
 #include "state/told.h"
 #include "store/schema.h"
 
@@ -107,16 +108,25 @@ typedef struct mi_delta_marks {
     mi_set changed;
 } mi_delta_marks;
 
+typedef struct mi_delta_section {
+    mi_ends sums;
+    uint32_t hunk_count;
+    mi_source hunks;
+} mi_delta_section;
+
 typedef struct mi_delta_part {
     const char *name; // closed by zero
     bool in_base;
     bool in_target;
-    mi_ends sums;
-    uint32_t hunk_count;
-    mi_source hunks;
+    mi_delta_section sections[MI_SECTION_COUNT];
 } mi_delta_part;
 
-// Bytes of a record that others take the place of.
+// Whether there is nothing in a section at either end.
+static inline bool mi_section_is_void(const mi_delta_section *section) {
+    return section->sums.base == 0 && section->sums.target == 0;
+}
+
+// Bytes of a section that others take the place of.
 typedef struct mi_hunk {
     uint64_t kept; // bytes between the hunk before and this one
     uint32_t base_size;
@@ -125,7 +135,7 @@ typedef struct mi_hunk {
     const uint8_t *target;
 } mi_hunk;
 
-// The next hunk of a part; false: there is none, or it is broken.
+// The next hunk of a section; false: there is none, or it is broken.
 bool mi_hunk_next(mi_source *hunks, mi_hunk *hunk);
 
 // What the sums of a state are of, beside its components and parts.
@@ -191,6 +201,7 @@ void mi_delta_put_ends(mi_bytes *bytes, mi_ends ends);
 void mi_delta_put_sums(mi_bytes *bytes, mi_ends sums);
 void mi_delta_put_component(mi_bytes *bytes, const mi_delta_component *component);
 void mi_delta_put_rows(mi_bytes *bytes, const mi_delta_rows *rows, const uint32_t *keys);
+// What stands in front of a part's sections, and of the hunks of one. The rest is left out where it is void.
 void mi_delta_put_part(mi_bytes *bytes, const mi_delta_part *part);
 // Puts size and checksum in place; MICA_OK or why bytes are missing.
 mica_result mi_delta_finish(mi_bytes *bytes);

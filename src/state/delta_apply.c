@@ -2,6 +2,9 @@
 //
 // A snapshot of the world is the base, which costs what has been written since the last one. The sums in the delta say
 // whether it is the right one, and in the end whether what was made is what the delta says it is.
+//
+// What does not last (versions, and what parts say that does not) is not asked for. Where it is as in the delta's base
+// it becomes that of its target; else it is the world's, completed by what the delta changes.
 #include "base/error.h"
 #include "state/delta_target.h"
 #include "state/restore.h"
@@ -99,25 +102,62 @@ static bool check_components(mi_target *target, const mica_snapshot *snapshot, c
     return true;
 }
 
+static const mi_delta_part *find_said(const mi_delta *delta, const char *name) {
+    for (uint32_t i = 0; i < delta->parts.count; i++) {
+        if (strcmp(delta->parts.data[i].name, name) == 0) {
+            return &delta->parts.data[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_section_as_said(const mi_target *target, const mi_part_image *image, const mi_delta_part *part,
+                               mi_section_kind kind, bool to) {
+    const mi_ends sums = part == NULL ? (mi_ends){0, 0} : part->sections[kind].sums;
+    return mi_sum_part(image, kind) == (to ? mi_target_to(target, sums) : mi_target_from(target, sums));
+}
+
 static bool check_parts(mi_target *target, const mica_snapshot *snapshot, bool to) {
     const mi_delta *delta = target->delta;
-    uint32_t found_count = 0;
     for (uint32_t i = 0; i < delta->parts.count; i++) {
         const mi_delta_part *part = &delta->parts.data[i];
-        const mi_part_image *image = find_part(snapshot, part->name);
-        found_count += image != NULL;
-        if (mi_sum_part(image) != (to ? mi_target_to(target, part->sums) : mi_target_from(target, part->sums))) {
+        if (!is_section_as_said(target, find_part(snapshot, part->name), part, MI_SECTION_LASTING, to)) {
             return differ(target, "the part of the state differs", part->name);
         }
     }
     for (uint32_t i = 0; i < snapshot->part_count; i++) {
-        found_count -= find_part(snapshot, snapshot->parts[i]->part->name) != NULL;
+        const char *name = snapshot->parts[i]->part->name;
+        if (find_said(delta, name) == NULL && mi_sum_part(snapshot->parts[i], MI_SECTION_LASTING) != 0) {
+            return differ(target, "the part of the state differs", name);
+        }
     }
-    return found_count == 0 || differ(target, "there are further parts of the state", NULL);
+    return true;
+}
+
+// Whether the versions of the base are those that the delta begins with.
+static bool has_versions(const mi_target *target) {
+    const mica_snapshot *base = target->base;
+    bool is_same = mi_sum_versions(base) == mi_target_from(target, target->delta->sums.versions);
+    for (uint32_t i = 0; i < target->delta->parts.count && is_same; i++) {
+        const mi_delta_part *part = &target->delta->parts.data[i];
+        const mi_part_image *image = find_part(base, part->name);
+        is_same = image == NULL || !(image->part->is_history || image->part->has_versions) ||
+                  is_section_as_said(target, image, part, MI_SECTION_REST, false);
+    }
+    for (uint32_t i = 0; i < base->part_count && is_same; i++) {
+        const mi_part_image *image = find_part(base, base->parts[i]->part->name);
+        is_same = image == NULL || !image->part->is_history || find_said(target->delta, image->part->name) != NULL;
+    }
+    return is_same;
 }
 
 static bool check_sum(mi_target *target, mi_ends sums, uint64_t sum, bool to, const char *what) {
     return sum == (to ? mi_target_to(target, sums) : mi_target_from(target, sums)) || differ(target, what, NULL);
+}
+
+static bool check_versions(mi_target *target) {
+    return target->keeps_versions || check_sum(target, target->delta->sums.versions, mi_sum_versions(target->snapshot),
+                                               true, "the same values were written at other versions");
 }
 
 // Whether a snapshot is the state at one end of the delta.
@@ -133,9 +173,7 @@ static bool check_end(mi_target *target, const mica_snapshot *snapshot, const mi
                       "entities differ, or the order in which handles will be issued") &&
             check_sum(target, sums->order, mi_sum_order(snapshot), to, "rows stand in another order") &&
             check_sum(target, sums->marks, mi_sum_marks(snapshot), to, "others are disabled or killed") &&
-            check_parts(target, snapshot, to) &&
-            check_sum(target, sums->versions, mi_sum_versions(snapshot), to,
-                      "the same values were written at other versions"));
+            check_parts(target, snapshot, to));
 }
 
 // Slots of an exact delta
@@ -551,12 +589,19 @@ static bool append(mi_target *target, mi_record *record, const uint8_t *bytes, u
     return true;
 }
 
-// Writes the record that the hunks of a part make of another one.
-static bool apply_hunks(mi_target *target, const mi_delta_part *part, const mi_record *from, mi_record *to) {
-    const uint8_t *bytes = from == NULL ? NULL : from->bytes.data;
-    const size_t byte_size = from == NULL ? 0 : from->bytes.count;
+static bool differs_from_itself(mi_target *target, const mi_delta_part *part) {
+    return mi_target_fail(target, MICA_FORMAT, "a part of the state is not as it was said to be", part->name);
+}
+
+// Writes what the hunks of a section make of that of the base.
+static bool make_section(mi_target *target, const mi_delta_part *part, const mi_part_image *base, mi_part_image *image,
+                         mi_section_kind kind) {
+    const mi_section from = mi_part_section(base, kind);
+    const uint8_t *bytes = from.bytes;
+    const size_t byte_size = from.byte_count;
+    mi_record *to = &image->record;
     size_t at = 0;
-    mi_source hunks = part->hunks;
+    mi_source hunks = part->sections[kind].hunks;
     mi_hunk hunk;
     while (mi_hunk_next(&hunks, &hunk)) {
         const uint32_t from_size = target->forwards ? hunk.base_size : hunk.target_size;
@@ -564,7 +609,7 @@ static bool apply_hunks(mi_target *target, const mi_delta_part *part, const mi_r
         if (hunk.kept > byte_size - at || from_size > byte_size - at - hunk.kept ||
             (from_size > 0 && bytes != NULL &&
              memcmp(bytes + at + hunk.kept, target->forwards ? hunk.base : hunk.target, from_size) != 0)) {
-            return mi_target_fail(target, MICA_FORMAT, "a part of the state is not as it was said to be", part->name);
+            return differs_from_itself(target, part);
         }
         if (!append(target, to, bytes == NULL ? NULL : bytes + at, hunk.kept) ||
             !append(target, to, target->forwards ? hunk.target : hunk.base, to_size)) {
@@ -572,20 +617,41 @@ static bool apply_hunks(mi_target *target, const mi_delta_part *part, const mi_r
         }
         at += (size_t)hunk.kept + from_size;
     }
-    return append(target, to, bytes == NULL ? NULL : bytes + at, byte_size - at);
+    if (!append(target, to, bytes == NULL ? NULL : bytes + at, byte_size - at)) {
+        return false;
+    }
+    return kind == MI_SECTION_LASTING || !target->checks_sums || is_section_as_said(target, image, part, kind, true) ||
+           differs_from_itself(target, part);
+}
+
+static bool complete(mi_target *target, mi_part_image *image) {
+    mi_writer writer = {.schema = target->world->schema, .record = &image->record};
+    if (image->part->complete != NULL) {
+        image->part->complete(target->world, &writer);
+    }
+    return writer.result == MICA_OK || mi_target_fail(target, writer.result, NULL, image->part->name);
 }
 
 static bool make_part(mi_target *target, const mi_delta_part *part, mi_part_image *base) {
     mica_snapshot *snapshot = target->snapshot;
     const bool is_there = target->forwards ? part->in_target : part->in_base;
     const bool was_there = target->forwards ? part->in_base : part->in_target;
+    const mi_part *known = find_known_part(target->world, part->name);
+    const bool lasts = !mi_section_is_void(&part->sections[MI_SECTION_LASTING]);
+    if (!lasts && (known == NULL || (known->is_history && target->keeps_versions))) {
+        return true; // history that nobody keeps here, or another one
+    }
     if (was_there != (base != NULL)) {
-        return mi_target_fail(target, MICA_FORMAT, "a part of the state is not as it was said to be", part->name);
+        return differs_from_itself(target, part);
     }
     if (!is_there) {
         return true;
     }
-    if (base != NULL && part->hunk_count == 0) {
+    const bool completes = known != NULL && known->has_versions
+                               ? target->keeps_versions
+                               : !is_section_as_said(target, base, part, MI_SECTION_REST, false);
+    if (base != NULL && part->sections[MI_SECTION_LASTING].hunk_count == 0 &&
+        (completes || part->sections[MI_SECTION_REST].hunk_count == 0)) {
         base->reference_count++;
         snapshot->parts[snapshot->part_count++] = base;
         return true;
@@ -593,7 +659,6 @@ static bool make_part(mi_target *target, const mi_delta_part *part, mi_part_imag
     if (base != NULL && !mi_record_is_bytes(base->part, &base->record)) {
         return mi_target_fail(target, MICA_UNSUPPORTED, "a part of the state has values with hooks", part->name);
     }
-    const mi_part *known = find_known_part(target->world, part->name);
     if (known == NULL) {
         return mi_target_fail(target, MICA_UNKNOWN, "the part of the state is not known here", part->name);
     }
@@ -604,7 +669,8 @@ static bool make_part(mi_target *target, const mi_delta_part *part, mi_part_imag
     *image = (mi_part_image){.reference_count = 1, .part = known};
     image->record = (mi_record){.heap = &target->vault->heap, .allocator = &target->vault->values, .is_bare = true};
     snapshot->parts[snapshot->part_count++] = image;
-    return apply_hunks(target, part, base == NULL ? NULL : &base->record, &image->record);
+    return make_section(target, part, base, image, MI_SECTION_LASTING) &&
+           (completes ? complete(target, image) : make_section(target, part, base, image, MI_SECTION_REST));
 }
 
 static bool make_parts(mi_target *target) {
@@ -617,8 +683,10 @@ static bool make_parts(mi_target *target) {
         return mi_target_lack(target);
     }
     for (uint32_t i = 0; target->is_limited && i < base->part_count; i++) {
-        base->parts[i]->reference_count++;
-        snapshot->parts[snapshot->part_count++] = base->parts[i];
+        if (!base->parts[i]->part->is_history) {
+            base->parts[i]->reference_count++;
+            snapshot->parts[snapshot->part_count++] = base->parts[i];
+        }
     }
     for (uint32_t i = 0; i < delta->parts.count; i++) {
         const mi_delta_part *part = &delta->parts.data[i];
@@ -636,14 +704,16 @@ static bool make_target(mi_target *target) {
     const mica_snapshot *base = target->base;
     snapshot->is_made = true;
     snapshot->leaves_transient = base->leaves_transient;
-    snapshot->version = target->is_limited ? base->version : mi_target_to(target, target->delta->version);
+    snapshot->keeps_versions = target->keeps_versions;
+    snapshot->version = target->keeps_versions ? base->version : mi_target_to(target, target->delta->version);
     if (!mi_target_open_sites(target)) {
         return false;
     }
     const bool is_planned =
         target->is_limited ? mi_target_plan_limited(target) : mi_target_make_slots(target) && touch_all(target);
     return is_planned && mi_target_make_rows(target) && mi_target_make_values(target) &&
-           mi_target_make_versions(target) && make_marks(target) && make_parts(target) && mi_target_finish_rows(target);
+           (target->keeps_versions || mi_target_make_versions(target)) && make_marks(target) && make_parts(target) &&
+           mi_target_finish_rows(target);
 }
 
 // The slots that the delta is limited to; NULL: all.
@@ -689,8 +759,11 @@ static bool run(mi_target *target) {
     const mi_slot_bits *limit = NULL;
     const bool checks_base = target->checks_sums && !target->is_blank;
     bool is_fine = find_types(target) && open_limit(target, &bits, &limit) &&
-                   (!checks_base || check_end(target, target->base, limit, false)) && make_target(target);
-    if (is_fine && target->checks_sums && !target->is_limited && !check_end(target, target->snapshot, limit, true)) {
+                   (!checks_base || check_end(target, target->base, limit, false));
+    target->keeps_versions = target->is_limited || (is_fine && !target->is_blank && !has_versions(target));
+    is_fine = is_fine && make_target(target);
+    if (is_fine && target->checks_sums && !target->is_limited &&
+        (!check_end(target, target->snapshot, limit, true) || !check_versions(target))) {
         is_fine = false;
         target->result = target->result == MICA_MISMATCH ? MICA_FORMAT : target->result;
     }

@@ -506,8 +506,8 @@ static void next_hunk(hunk_walk *walk) {
     }
 }
 
-static hunk_walk walk_hunks(const mi_delta_part *part, bool is_first) {
-    hunk_walk walk = {.hunks = part == NULL ? mi_source_of(NULL, 0) : part->hunks, .is_first = is_first};
+static hunk_walk walk_hunks(const mi_delta_section *section, bool is_first) {
+    hunk_walk walk = {.hunks = section == NULL ? mi_source_of(NULL, 0) : section->hunks, .is_first = is_first};
     next_hunk(&walk);
     return walk;
 }
@@ -573,8 +573,8 @@ static bool join_cluster(composer *c, hunk_walk *a, hunk_walk *b) {
     return true;
 }
 
-// Writes the joined hunks of a part; false: they contradict each other.
-static bool join_hunks(composer *c, const mi_delta_part *first, const mi_delta_part *second) {
+// Writes the joined hunks of a section; false: they contradict each other.
+static bool join_hunks(composer *c, const mi_delta_section *first, const mi_delta_section *second) {
     hunk_walk a = walk_hunks(first, true);
     hunk_walk b = walk_hunks(second, false);
     uint64_t middle_at = 0; // behind the cluster before
@@ -607,22 +607,38 @@ static bool compose_part(composer *c, const mi_delta_part *a, const mi_delta_par
     if (either == NULL) {
         return true; // not both are missing
     }
-    if (!sums_meet(a == NULL ? NULL : &a->sums, b == NULL ? NULL : &b->sums) ||
-        (a != NULL && a->in_target) != (b != NULL && b->in_base) || !join_hunks(c, a, b)) {
-        return mismatch(c, either->name);
+    mi_delta_part part = {
+        .name = either->name, .in_base = a != NULL && a->in_base, .in_target = b != NULL && b->in_target};
+    const mi_delta_section *sections[MI_SECTION_COUNT][2];
+    for (uint32_t kind = 0; kind < MI_SECTION_COUNT; kind++) {
+        sections[kind][0] = a == NULL ? NULL : &a->sections[kind];
+        sections[kind][1] = b == NULL ? NULL : &b->sections[kind];
+        const mi_ends *first = a == NULL ? NULL : &a->sections[kind].sums;
+        const mi_ends *second = b == NULL ? NULL : &b->sections[kind].sums;
+        if (!sums_meet(first, second)) {
+            return mismatch(c, part.name);
+        }
+        part.sections[kind].sums = join_ends(first, second);
     }
-    const mi_delta_part head = {.name = either->name,
-                                .in_base = a != NULL && a->in_base,
-                                .in_target = b != NULL && b->in_target,
-                                .sums = join_ends(a == NULL ? NULL : &a->sums, b == NULL ? NULL : &b->sums)};
-    if (!head.in_base && !head.in_target) {
+    if ((a != NULL && a->in_target) != (b != NULL && b->in_base)) {
+        return mismatch(c, part.name);
+    }
+    const bool is_there = part.in_base || part.in_target;
+    if (is_there) {
+        mi_delta_put_part(to, &part);
+        ++*count;
+    }
+    for (uint32_t kind = 0; kind < MI_SECTION_COUNT; kind++) {
+        if (!join_hunks(c, sections[kind][0], sections[kind][1])) {
+            return mismatch(c, part.name);
+        }
+        if (is_there && (kind == MI_SECTION_LASTING || !mi_section_is_void(&part.sections[kind]))) {
+            mi_delta_put_sums(to, part.sections[kind].sums);
+            mi_hunks_finish(&c->hunks, to);
+        }
         mi_bytes_clear(&c->hunks.bytes);
         c->hunks.count = 0;
-        return true;
     }
-    mi_delta_put_part(to, &head);
-    mi_hunks_finish(&c->hunks, to);
-    ++*count;
     return true;
 }
 

@@ -45,7 +45,8 @@ static mica_delta_info describe(const mi_delta *delta, mica_delta_component_info
     }
     for (uint32_t i = 0; i < delta->parts.count; i++) {
         const mi_delta_part *part = &delta->parts.data[i];
-        info.part_count += part->hunk_count > 0 || part->in_base != part->in_target;
+        const mi_delta_section *lasting = &part->sections[MI_SECTION_LASTING];
+        info.part_count += lasting->hunk_count > 0 || lasting->sums.base != lasting->sums.target;
     }
     return info;
 }

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+// What a part says of itself.
+enum { PART_IN_BASE = 1, PART_IN_TARGET = 2, PART_HAS_REST = 4 };
+
 // Objects
 
 mica_delta *mi_delta_open(const mica_allocator *allocator) {
@@ -221,6 +224,19 @@ static bool read_marks(reading *r, uint32_t number) {
            (number == 0 || marks[-1].kind < marks->kind);
 }
 
+static bool read_section(mi_source *body, mi_delta_section *section) {
+    section->sums = read_sums(body);
+    section->hunk_count = (uint32_t)mi_source_number(body, UINT32_MAX);
+    section->hunks = section->hunk_count == 0 ? mi_source_of(NULL, 0) : mi_source_stream(body);
+    mi_source walk = section->hunks;
+    mi_hunk hunk;
+    uint32_t count = 0;
+    while (mi_hunk_next(&walk, &hunk) && (hunk.base_size > 0 || hunk.target_size > 0)) {
+        count++;
+    }
+    return !body->is_broken && count == section->hunk_count && mi_source_at_end(&walk);
+}
+
 static bool read_part(reading *r, const char *last_name) {
     mi_source *body = &r->body;
     mi_delta_part *part = APPEND(r->delta, parts);
@@ -228,20 +244,13 @@ static bool read_part(reading *r, const char *last_name) {
         return lack_memory(r);
     }
     part->name = read_name(body, MICA_NAME_MAX);
-    const uint64_t presence = mi_source_number(body, 3);
-    part->in_base = (presence & 1) != 0;
-    part->in_target = (presence & 2) != 0;
-    part->sums = read_sums(body);
-    part->hunk_count = (uint32_t)mi_source_number(body, UINT32_MAX);
-    part->hunks = part->hunk_count == 0 ? mi_source_of(NULL, 0) : mi_source_stream(body);
-    mi_source walk = part->hunks;
-    mi_hunk hunk;
-    uint32_t count = 0;
-    while (mi_hunk_next(&walk, &hunk) && (hunk.base_size > 0 || hunk.target_size > 0)) {
-        count++;
-    }
-    return !body->is_broken && presence != 0 && count == part->hunk_count && mi_source_at_end(&walk) &&
-           strcmp(last_name, part->name) < 0;
+    const uint64_t presence = mi_source_number(body, PART_IN_BASE | PART_IN_TARGET | PART_HAS_REST);
+    part->in_base = (presence & PART_IN_BASE) != 0;
+    part->in_target = (presence & PART_IN_TARGET) != 0;
+    mi_delta_section *rest = &part->sections[MI_SECTION_REST];
+    const bool has_rest = (presence & PART_HAS_REST) != 0;
+    return (part->in_base || part->in_target) && read_section(body, &part->sections[MI_SECTION_LASTING]) &&
+           (!has_rest || (read_section(body, rest) && !mi_section_is_void(rest))) && strcmp(last_name, part->name) < 0;
 }
 
 // What exact deltas have beside entities and components.
@@ -379,7 +388,10 @@ uint64_t mi_delta_end_sum(const mi_delta *delta, bool is_target) {
     }
     for (uint32_t i = 0; i < delta->parts.count; i++) {
         const mi_delta_part *part = &delta->parts.data[i];
-        sum = add_sum(sum, ~mi_hash_bytes(part->name, strlen(part->name)), mi_end_of(part->sums, is_target));
+        for (uint32_t k = 0; k < MI_SECTION_COUNT; k++) {
+            sum = add_sum(sum, ~mi_hash_bytes(part->name, strlen(part->name)) + k,
+                          mi_end_of(part->sections[k].sums, is_target));
+        }
     }
     sum = add_sum(sum, 1, mi_end_of(delta->sums.entities, is_target));
     sum = add_sum(sum, 2, mi_end_of(delta->sums.order, is_target));
@@ -438,8 +450,8 @@ void mi_delta_put_rows(mi_bytes *bytes, const mi_delta_rows *rows, const uint32_
 
 void mi_delta_put_part(mi_bytes *bytes, const mi_delta_part *part) {
     put_name(bytes, part->name);
-    mi_bytes_put_varint(bytes, (uint32_t)part->in_base | (uint32_t)part->in_target << 1);
-    mi_delta_put_sums(bytes, part->sums);
+    mi_bytes_put_varint(bytes, (part->in_base ? PART_IN_BASE : 0u) | (part->in_target ? PART_IN_TARGET : 0u) |
+                                   (mi_section_is_void(&part->sections[MI_SECTION_REST]) ? 0u : PART_HAS_REST));
 }
 
 static void store_number(uint8_t *place, uint64_t number) {

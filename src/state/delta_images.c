@@ -245,13 +245,13 @@ static bool make_chunk(mi_target *target, mi_site *site, uint32_t number, const 
     if (count == 0 || touched[0].row >= site->row_count) {
         return true; // rows went from the end, and that is all
     }
-    if (target->is_limited) {
+    if (target->keeps_versions) {
         chunk->handles.version = target->base->version;
     }
     bool is_fine = own_image(target, &chunk->handles, NULL, kept, row_count);
     for (uint32_t k = 0; is_fine && k < chunk->column_count; k++) {
         is_fine = own_image(target, &chunk->columns[k], site->rows->columns[k], kept, row_count);
-        if (target->is_limited) {
+        if (target->keeps_versions) {
             chunk->columns[k].version = target->base->version;
         }
     }
@@ -345,7 +345,7 @@ static bool renew_handle(mi_target *target, uint32_t slot, uint32_t space) {
     mica_entity *handles = (mica_entity *)(void *)chunk->handles.image->data;
     const uint32_t row = at.row & ((1u << site->rows->shift) - 1);
     handles[row] = mi_target_handle(target, slot);
-    if (target->is_limited) {
+    if (target->keeps_versions) {
         chunk->handles.version = target->base->version;
     }
     for (uint32_t k = 0; k < chunk->column_count; k++) {
@@ -405,7 +405,7 @@ static uint8_t *open_value(mi_target *target, mi_standing at, uint32_t column, c
     if (chunk == NULL || !own_image(target, &chunk->columns[column], type, chunk->row_count, chunk->row_count)) {
         return NULL;
     }
-    if (target->is_limited) {
+    if (target->keeps_versions) {
         chunk->columns[column].version = target->base->version;
     }
     return chunk->columns[column].image->data + (size_t)(at.row & ((1u << site->rows->shift) - 1)) * type->info.size;

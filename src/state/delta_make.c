@@ -394,13 +394,13 @@ static void make_marks(mi_maker *m) {
 
 // Parts
 
-// Records of equal length differ in stretches; of others, what they begin and end with in common is left out.
-static void make_hunks(mi_maker *m, const mi_record *base, const mi_record *target) {
+// Those of equal length differ in stretches; of others, what they begin and end with in common is left out.
+static void make_hunks(mi_maker *m, mi_section base, mi_section target) {
     enum { NEAR = 6 }; // bytes in common that a new hunk would not be worth
-    const uint8_t *a = base == NULL ? NULL : base->bytes.data;
-    const uint8_t *b = target == NULL ? NULL : target->bytes.data;
-    const uint32_t a_size = base == NULL ? 0 : base->bytes.count;
-    const uint32_t b_size = target == NULL ? 0 : target->bytes.count;
+    const uint8_t *a = base.bytes;
+    const uint8_t *b = target.bytes;
+    const uint32_t a_size = base.byte_count;
+    const uint32_t b_size = target.byte_count;
     const uint32_t shared = a_size < b_size ? a_size : b_size;
     uint32_t front = 0;
     uint32_t back = 0;
@@ -460,18 +460,24 @@ static bool can_write(const mi_maker *m, const mi_part_image *image) {
 
 static bool make_part(mi_maker *m, mi_bytes *to, const char *name, const mi_part_image *base,
                       const mi_part_image *target) {
-    const mi_delta_part head = {.name = name,
-                                .in_base = base != NULL,
-                                .in_target = target != NULL,
-                                .sums = {.base = mi_sum_part(base), .target = mi_sum_part(target)}};
-    if (base != target) {
-        if (!can_write(m, base) || !can_write(m, target)) {
-            return mi_maker_fail(m, MICA_UNSUPPORTED, head.name);
-        }
-        make_hunks(m, base == NULL ? NULL : &base->record, target == NULL ? NULL : &target->record);
+    mi_delta_part part = {.name = name, .in_base = base != NULL, .in_target = target != NULL};
+    if (base != target && (!can_write(m, base) || !can_write(m, target))) {
+        return mi_maker_fail(m, MICA_UNSUPPORTED, name);
     }
-    mi_delta_put_part(to, &head);
-    mi_hunks_finish(&m->hunks, to);
+    for (uint32_t kind = 0; kind < MI_SECTION_COUNT; kind++) {
+        part.sections[kind].sums = (mi_ends){.base = mi_sum_part(base, kind), .target = mi_sum_part(target, kind)};
+    }
+    mi_delta_put_part(to, &part);
+    for (uint32_t kind = 0; kind < MI_SECTION_COUNT; kind++) {
+        if (kind == MI_SECTION_REST && mi_section_is_void(&part.sections[kind])) {
+            continue;
+        }
+        if (base != target) {
+            make_hunks(m, mi_part_section(base, kind), mi_part_section(target, kind));
+        }
+        mi_delta_put_sums(to, part.sections[kind].sums);
+        mi_hunks_finish(&m->hunks, to);
+    }
     return true;
 }
 

@@ -220,8 +220,21 @@ uint64_t mi_sum_marks(const mica_snapshot *snapshot) {
     return sum;
 }
 
-uint64_t mi_sum_part(const mi_part_image *part) {
-    return part == NULL ? 0 : mi_hash_bytes(part->record.bytes.data, part->record.bytes.count);
+mi_section mi_part_section(const mi_part_image *part, mi_section_kind kind) {
+    if (part == NULL || part->record.bytes.count == 0) {
+        return (mi_section){.byte_count = 0};
+    }
+    const mi_record *record = &part->record;
+    const mi_record_extent lasting = mi_part_lasting(part->part, record);
+    return kind == MI_SECTION_LASTING ? (mi_section){.bytes = record->bytes.data, .byte_count = lasting.byte_count}
+                                      : (mi_section){.bytes = record->bytes.data + lasting.byte_count,
+                                                     .byte_count = record->bytes.count - lasting.byte_count};
+}
+
+uint64_t mi_sum_part(const mi_part_image *part, mi_section_kind kind) {
+    const mi_section section = mi_part_section(part, kind);
+    const uint64_t sum = section.byte_count == 0 ? 0 : mi_hash_bytes(section.bytes, section.byte_count);
+    return sum == 0 ? section.byte_count > 0 : sum;
 }
 
 uint32_t mi_sum_fields(const mica_schema *schema, const mi_type *type) {

@@ -9,6 +9,9 @@
 #include "state/snapshot.h"
 #include "store/ranges.h"
 
+// In order of a record: see `lasting` of a part.
+typedef enum mi_section_kind { MI_SECTION_LASTING, MI_SECTION_REST, MI_SECTION_COUNT } mi_section_kind;
+
 // Entities that sums are limited to, by slot. NULL instead of one: all, and rows where they stand.
 typedef struct mi_slot_bits {
     uint64_t *words;
@@ -32,7 +35,15 @@ uint64_t mi_sum_entities(const mi_slots_image *slots);
 uint64_t mi_sum_order(const mica_snapshot *snapshot);
 uint64_t mi_sum_versions(const mica_snapshot *snapshot);
 uint64_t mi_sum_marks(const mica_snapshot *snapshot);
-uint64_t mi_sum_part(const mi_part_image *part); // NULL is allowed
+
+// What of a part's record lasts, or the rest; `part` NULL: nothing.
+typedef struct mi_section {
+    const uint8_t *bytes;
+    uint32_t byte_count;
+} mi_section;
+
+mi_section mi_part_section(const mi_part_image *part, mi_section_kind kind);
+uint64_t mi_sum_part(const mi_part_image *part, mi_section_kind kind);
 
 // What is known of the fields of a type; 0: nothing. Sets no error.
 uint32_t mi_sum_fields(const mica_schema *schema, const mi_type *type);

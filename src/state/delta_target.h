@@ -57,6 +57,7 @@ typedef struct mi_target {
     bool forwards;
     bool checks_sums;
     bool is_limited;
+    bool keeps_versions; // the world's: it has others than the base of the delta, or the delta knows nothing of them
     const mica_snapshot *base;
     bool is_blank;           // the base is no state of the world: nobody stands anywhere
     mica_snapshot *snapshot; // what is made

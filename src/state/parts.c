@@ -189,7 +189,7 @@ bool mi_parts_prepare(mi_restore *restore) {
     const uint32_t made_count = restore->parts->parts.count;
     for (uint32_t i = 0; i < part_end(world); i++) {
         const mi_part *part = part_at(world, i);
-        bool is_prepared = part == NULL;
+        bool is_prepared = part == NULL || (snapshot->keeps_versions && part->is_history);
         for (uint32_t k = 0; k < made_count; k++) {
             is_prepared = is_prepared || restore->parts->parts.data[k].part == part;
         }

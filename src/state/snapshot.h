@@ -107,6 +107,7 @@ struct mica_snapshot {
     uint32_t part_count;
     bool leaves_transient;   // columns of transient types are not in it
     bool is_made;            // of bytes, which may say anything: parts check it before it is restored
+    bool keeps_versions;     // versions are those of the world that it is made for, where history goes on
     struct mi_state *states; // of the worlds whose columns name its images: see state.h
 };
 

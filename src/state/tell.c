@@ -222,6 +222,7 @@ void mi_telling_before(mi_restore *restore) {
         return;
     }
     world->rewind->telling = mi_outside_version(world, world->store.version) + 1;
+    world->rewind->tells_news = restore->snapshot->keeps_versions;
     if (!restore->tells_all) {
         mi_signals_mute(world, true);
     }
@@ -239,5 +240,6 @@ void mi_telling_after(mi_restore *restore) {
         mi_signals_mute(world, false);
     }
     world->rewind->telling = 0;
+    world->rewind->tells_news = false;
     free_telling(restore);
 }

@@ -117,7 +117,6 @@ static void end_lasting(mi_writer *writer) {
     }
 }
 
-// Records may come from outside: of one that is not put together as it should be all counts.
 static mi_record_extent find_lasting(const mi_record *record) {
     const mi_record_extent all = {.byte_count = record->bytes.count, .value_count = record->values.count};
     if (record->bytes.count < 2 * sizeof(uint32_t)) {
@@ -464,10 +463,56 @@ static void commit_events(mica_world *world, void *prepared) {
     end_restored(world, restored);
 }
 
+// Completing
+
+// Reads over what lasts of a queue's events.
+static void pass_events(mi_reader *reader, const mi_type *type, const queue_numbers *numbers) {
+    uint32_t tick = 0;
+    while (numbers->kept > 0 && tick < numbers->tick_limit && reader->result == MICA_OK) {
+        mi_read_u64(reader);
+        const uint32_t run = mi_read_u32(reader);
+        if (run == 0 || run > numbers->tick_limit - tick) {
+            mi_read_fail(reader, MICA_FORMAT, "the ages of events are not in order");
+        }
+        tick += run;
+    }
+    for (uint64_t i = 0; i < numbers->kept && type->info.size > 0 && reader->result == MICA_OK; i++) {
+        mi_read_value_place(reader, type);
+    }
+}
+
+// Where a queue stands as it does here, readers of the program find what they have yet to see. Elsewhere nobody knows
+// what was sent in front of what lasts, or how old it would be.
+static void complete_events(const mica_world *world, mi_writer *writer) {
+    const mi_events *events = world->events;
+    mi_reader reader = mi_reader_of(writer->schema, writer->record);
+    mi_read_u64(&reader);
+    const uint32_t count = mi_read_count(&reader, sizeof(uint32_t));
+    for (uint32_t i = 0; i < count && writer->result == MICA_OK; i++) {
+        const mica_component component = mi_read_component(&reader);
+        queue_numbers numbers;
+        const bool is_read = read_numbers(&reader, &numbers);
+        const mi_event_queue *queue =
+            is_read && events != NULL && component < events->queues.count ? events->queues.data[component] : NULL;
+        if (is_read) {
+            pass_events(&reader, mi_schema_type(writer->schema, component), &numbers);
+        }
+        if (queue != NULL && queue->next == numbers.next && queue->tick_limit == numbers.tick_limit &&
+            queue->count_limit == numbers.count_limit && queue->next - mi_event_first_of_state(queue) == numbers.kept) {
+            write_rest(events, queue, writer);
+        } else {
+            mi_write_u64(writer, 0);
+        }
+        reader.bytes = writer->record->bytes.data; // which may have moved
+        reader.values = writer->record->values.data;
+    }
+}
+
 const mi_part mi_events_part = {.name = "events",
                                 .stamp = stamp_events,
                                 .save = save_events,
                                 .lasting = find_lasting,
+                                .complete = complete_events,
                                 .prepare = prepare_events,
                                 .commit = commit_events,
                                 .cancel = cancel_events};

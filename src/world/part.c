@@ -254,7 +254,7 @@ const void *mi_read_value_place(mi_reader *reader, const mi_type *type) {
     if (reader->result != MICA_OK || type->info.size == 0) {
         return NULL;
     }
-    if (!mi_type_has_hooks(type)) {
+    if (!mi_type_is_owning(type)) {
         return mi_read_bytes(reader, type->info.size);
     }
     if (reader->value_at >= reader->value_count || reader->values[reader->value_at].type != type) {
@@ -272,7 +272,7 @@ bool mi_read_value(mi_reader *reader, const mi_type *type, const mica_allocator 
     if (place == NULL) {
         return false;
     }
-    if (!mi_type_has_hooks(type)) {
+    if (!mi_type_is_owning(type)) {
         memcpy(to, place, type->info.size);
     } else if (!mi_value_copy(type, allocator, to, place, 1)) {
         mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
@@ -283,7 +283,6 @@ bool mi_read_value(mi_reader *reader, const mi_type *type, const mica_allocator 
 
 bool mi_read_resource(mi_reader *reader, mi_recorded_resource *resource) {
     *resource = (mi_recorded_resource){.type = mi_schema_type(reader->schema, mi_read_component(reader))};
-    resource->version = mi_read_u64(reader);
     resource->value = reader->result == MICA_OK ? mi_read_value_place(reader, resource->type) : NULL;
     return resource->value != NULL;
 }

@@ -145,7 +145,6 @@ bool mi_reader_end(mi_reader *reader);
 // A resource in the record of a part that holds resources, whose count stands before all of them (mi_read_count).
 typedef struct mi_recorded_resource {
     const mi_type *type;
-    uint64_t version;
     const void *value;
 } mi_recorded_resource;
 
@@ -161,13 +160,20 @@ typedef struct mi_part {
     bool is_inner;
     bool holds_resources;  // the record is a list of resources: mi_read_resource
     bool spares_transient; // reads bare records as well: values of transient types stay as they are
+    bool is_history;       // nothing of it lasts: all of it is in versions
+    bool has_versions;     // what does not last of it is in versions
     // A number that differs from all that it was before as soon as `save` might write something else. It never goes
     // back, with a restore neither. NULL: the part is written for every snapshot.
     uint64_t (*stamp)(const struct mica_world *world);
     void (*save)(const struct mica_world *world, mi_writer *writer);
-    // Of a record that `save` has written: how much from its beginning on counts in checksums and comparisons. What
-    // follows is in versions, or for readers of the program: it changes when somebody looks. NULL: all counts.
+    // Of a record that `save` has written: how much from its beginning on lasts, which is what counts in checksums and
+    // comparisons and decides whether a delta can be applied. The rest is in versions, or for readers of the program:
+    // it changes when somebody looks. NULL: all lasts, unless the part is history. Records may come from outside: of
+    // one that is not put together as it should be all lasts.
     mi_record_extent (*lasting)(const mi_record *record);
+    // Not NULL where `lasting` is not: writes the rest of a record of which only what lasts is there, as far as the
+    // world, which is yet to be brought into the state of the record, can tell. The record may come from outside.
+    void (*complete)(const struct mica_world *world, mi_writer *writer);
     // Reads; `reader` NULL: the snapshot knows nothing of the part, which is to be in its initial state. Anything but
     // MICA_OK: the reader's failure, or MICA_OUT_OF_MEMORY; no error is set. Slots have the capacity that they are
     // going to need. The record stays where it is until commit or cancel, so what is prepared may lead into it.
@@ -181,8 +187,9 @@ typedef struct mi_part {
 } mi_part;
 
 static inline mi_record_extent mi_part_lasting(const mi_part *part, const mi_record *record) {
+    const mi_record_extent none = {.byte_count = 0};
     const mi_record_extent all = {.byte_count = record->bytes.count, .value_count = record->values.count};
-    return part->lasting == NULL ? all : part->lasting(record);
+    return part->is_history ? none : part->lasting == NULL ? all : part->lasting(record);
 }
 
 // Whether nothing that is to be saved or sent stands beside the bytes of a record: then others may have them alone.

@@ -283,9 +283,9 @@ void mi_world_free_resources(mica_world *world) {
 
 // State
 //
-// Values that the world holds are state, those held by pointer are not. The record: how many there are, and in order of
-// their types' names each one's name, version and value. Restoring leaves a value where it is and gives it another
-// content.
+// Values that the world holds are state, those held by pointer are not. The record: how many there are u32, in order of
+// their types' names each one's name and value, then in the same order each one's version u64. Versions stand last,
+// since they do not last. Restoring leaves a value where it is and gives it another content.
 
 // Whether a resource is of the part of those that are heavy, or of the other one.
 static bool is_of_part(const mi_resource *resource, bool heavy) {
@@ -329,15 +329,41 @@ static void save_part(const mica_world *world, mi_writer *writer, bool heavy) {
         const mica_component component = (mica_component)ids.data[i];
         const mi_resource *resource = &world->resources.data[component];
         mi_write_component(writer, component);
-        mi_write_u64(writer, resource->version);
         mi_write_value(writer, mi_schema_type(world->schema, component), resource->value);
+    }
+    for (uint32_t i = 0; i < ids.count; i++) {
+        mi_write_u64(writer, world->resources.data[ids.data[i]].version);
     }
     MI_FREE(heap, MICA_MEMORY_STATE, &ids);
 }
 
+static mi_record_extent find_lasting(const mi_record *record) {
+    const uint32_t byte_size = record->bytes.count;
+    const uint64_t count = byte_size < sizeof(uint32_t) ? 0 : mi_get_u32(record->bytes.data);
+    const uint64_t rest = count * sizeof(uint64_t);
+    return (mi_record_extent){.byte_count = rest < byte_size ? byte_size - (uint32_t)rest : byte_size,
+                              .value_count = record->values.count};
+}
+
+// Who has the value that he has here has it since when he has it here.
+static void complete_part(const mica_world *world, mi_writer *writer) {
+    mi_reader reader = mi_reader_of(writer->schema, writer->record);
+    const uint32_t count = mi_read_count(&reader, sizeof(uint32_t));
+    for (uint32_t i = 0; i < count && writer->result == MICA_OK; i++) {
+        mi_recorded_resource recorded;
+        const mi_resource *resource = mi_read_resource(&reader, &recorded) ? find(world, recorded.type->info.id) : NULL;
+        const mi_ranges *ranges =
+            resource == NULL || mi_type_is_owning(recorded.type) ? NULL : mi_type_ranges(world->schema, recorded.type);
+        const bool is_same = ranges != NULL && !resource->is_pointer &&
+                             mi_ranges_equal(ranges, recorded.type->info.size, resource->value, recorded.value);
+        mi_write_u64(writer, is_same ? resource->version : world->store.version);
+        reader.bytes = writer->record->bytes.data; // which may have moved
+    }
+}
+
 typedef struct restored_resource {
     const mi_type *type;
-    const mi_ranges *ranges; // what of its values can be compared; NULL: it has hooks
+    const mi_ranges *ranges; // what of its values can be compared; NULL: they own something
     void *value;             // as resources have it: owned
     uint64_t version;
 } restored_resource;
@@ -369,23 +395,21 @@ static void cancel_resources(mica_world *world, void *prepared) {
 static const mi_type *read_resource(mica_world *world, mi_reader *reader, const mi_type *last,
                                     restored_resources *restored) {
     const mi_type *type = mi_schema_type(reader->schema, mi_read_component(reader));
-    const uint64_t version = mi_read_u64(reader);
     if (reader->result != MICA_OK) {
         return NULL;
     }
-    if (type->info.size == 0 || mi_stamp_is_named(version)) {
-        mi_read_fail(reader, MICA_FORMAT,
-                     type->info.size == 0 ? "a resource is a tag" : "a resource's version is out of range");
+    if (type->info.size == 0) {
+        mi_read_fail(reader, MICA_FORMAT, "a resource is a tag");
         return NULL;
     }
     if (is_heavy(type) != restored->is_heavy || (last != NULL && mi_type_compare_names(last, type) >= 0)) {
         mi_read_fail(reader, MICA_FORMAT, "the resources are not in order");
         return NULL;
     }
-    const bool has_hooks = mi_type_has_hooks(type);
-    const mi_ranges *ranges = has_hooks ? NULL : mi_type_ranges(world->schema, type);
+    const bool is_owning = mi_type_is_owning(type);
+    const mi_ranges *ranges = is_owning ? NULL : mi_type_ranges(world->schema, type);
     void *value = NULL;
-    if ((ranges == NULL && !has_hooks) ||
+    if ((ranges == NULL && !is_owning) ||
         !MI_RESERVE(&world->heap, MICA_MEMORY_RESOURCES, &restored->list, (size_t)restored->list.count + 1) ||
         !reserve_entry(world, type->info.id) || (value = allocate_value(world, type)) == NULL) {
         mi_read_fail(reader, MICA_OUT_OF_MEMORY, NULL);
@@ -395,8 +419,17 @@ static const mi_type *read_resource(mica_world *world, mi_reader *reader, const 
         release_value(world, type, value);
         return NULL;
     }
-    restored->list.data[restored->list.count++] = (restored_resource){type, ranges, value, version};
+    restored->list.data[restored->list.count++] = (restored_resource){.type = type, .ranges = ranges, .value = value};
     return type;
+}
+
+static void read_versions(mi_reader *reader, restored_resources *restored) {
+    for (uint32_t i = 0; i < restored->list.count && reader->result == MICA_OK; i++) {
+        restored->list.data[i].version = mi_read_u64(reader);
+        if (mi_stamp_is_named(restored->list.data[i].version)) {
+            mi_read_fail(reader, MICA_FORMAT, "a resource's version is out of range");
+        }
+    }
 }
 
 static mica_result prepare_part(mica_world *world, mi_reader *reader, bool heavy, void **prepared) {
@@ -413,6 +446,7 @@ static mica_result prepare_part(mica_world *world, mi_reader *reader, bool heavy
         for (uint32_t i = 0; i < count && reader->result == MICA_OK; i++) {
             type = read_resource(world, reader, type, restored);
         }
+        read_versions(reader, restored);
         if (!mi_reader_end(reader)) {
             cancel_resources(world, restored);
             return reader->result;
@@ -487,15 +521,21 @@ static mica_result prepare_heavy(mica_world *world, mi_reader *reader, void **pr
 
 const mi_part mi_resources_part = {.name = "resources",
                                    .holds_resources = true,
+                                   .has_versions = true,
                                    .stamp = stamp_light,
                                    .save = save_light,
+                                   .lasting = find_lasting,
+                                   .complete = complete_part,
                                    .prepare = prepare_light,
                                    .commit = commit_resources,
                                    .cancel = cancel_resources};
 const mi_part mi_heavy_resources_part = {.name = "heavy resources",
                                          .holds_resources = true,
+                                         .has_versions = true,
                                          .stamp = stamp_heavy,
                                          .save = save_heavy,
+                                         .lasting = find_lasting,
+                                         .complete = complete_part,
                                          .prepare = prepare_heavy,
                                          .commit = commit_resources,
                                          .cancel = cancel_resources};

@@ -34,6 +34,7 @@ typedef struct mi_rewind_notes {
 typedef struct mi_rewind {
     uint64_t version; // outside: of the last restore; 0: there was none
     uint64_t telling; // outside: of the restore that is being told of; 0: none is
+    bool tells_news;  // that restore keeps the world's versions: what it changes counts as changed now, for systems too
     uint32_t segment_count;
     mi_rewind_segment segments[MI_REWIND_SEGMENT_MAX]; // ascending in both versions
     MI_ARRAY(mi_rewind_notes) tables;                  // by table id
@@ -82,6 +83,10 @@ static inline uint64_t mi_outside_now(const mica_world *world) {
 // Whether observers are being told of what a restore is about to take: what they write will not last.
 static inline bool mi_is_before_restore(const mica_world *world) {
     return world->rewind != NULL && world->rewind->telling > world->rewind->version;
+}
+// Whether what is told of now is no news for systems, since a restore brings back what they know.
+static inline bool mi_is_retold(const mica_world *world) {
+    return MICA_UNLIKELY(world->rewind != NULL) && world->rewind->telling != 0 && !world->rewind->tells_news;
 }
 // Since when changes count, in the terms of who asks: `version` comes from outside.
 static inline uint64_t mi_since_outside(const mica_world *world, uint64_t version) {

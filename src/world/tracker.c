@@ -6,7 +6,8 @@
 // and part of snapshots. Of a tracker that a snapshot does not know nothing is known then but what is noted from there
 // on.
 //
-// While a restore is told of, listeners write to histories alone: what they have noted for systems is restored.
+// While a restore is told of, listeners write to histories alone: what they have noted for systems is restored. If it
+// keeps the world's versions, what they have noted stays, and what the restore changes is news for systems as well.
 #include "world/tracker.h"
 
 #include "world/rewind.h"
@@ -30,7 +31,7 @@ static const char extension_key;
 // Of a world that can be restored: what is told of may be a restore, which is history alone.
 MI_APART static void stamp_rows_apart(mica_world *world, mi_tracker *tracker, const mica_entity *entities,
                                       uint32_t count) {
-    const bool is_retold = world->rewind->telling != 0;
+    const bool is_retold = mi_is_retold(world);
     const uint64_t version = mi_outside_now(world);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t index = mica_entity_index(entities[i]);
@@ -71,7 +72,7 @@ static void row_set(const mica_signal *signal) {
 
 MI_APART static void added_apart(mica_world *world, mi_tracker *tracker, mica_entity entity) {
     const uint32_t index = mica_entity_index(entity);
-    if (world->rewind->telling == 0) {
+    if (!mi_is_retold(world)) {
         mi_stamps_put(&tracker->state.added, &world->heap, index, world->store.version);
     }
     if (tracker->history != NULL) {
@@ -94,7 +95,7 @@ static void removed(const mica_signal *signal) {
     mi_tracker *tracker = signal->user;
     mica_world *world = signal->world;
     tracker->change_count++;
-    if (MICA_LIKELY(world->rewind == NULL) || world->rewind->telling == 0) {
+    if (!mi_is_retold(world)) {
         mi_removals_add(&tracker->state.removals, &world->heap, signal->entity, world->store.version);
     }
     if (MICA_UNLIKELY(tracker->history != NULL)) {
@@ -434,13 +435,8 @@ static void commit_changes(mica_world *world, void *prepared) {
     cancel_changes(world, changes);
 }
 
-static mi_record_extent find_lasting(const mi_record *record) {
-    (void)record; // all of it is about versions
-    return (mi_record_extent){.byte_count = 0};
-}
-
 static const mi_part changes_part = {.name = "changes",
-                                     .lasting = find_lasting,
+                                     .is_history = true,
                                      .stamp = changes_stamp,
                                      .save = save_changes,
                                      .prepare = prepare_changes,

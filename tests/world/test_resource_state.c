@@ -11,6 +11,8 @@ MICA_STRUCT(Score, {
 MICA_STRUCT(Alpha, { int32_t number; });
 MICA_STRUCT(Shared, { int32_t number; });
 MICA_STRUCT(Map, { uint8_t tiles[5000]; });
+static bool born(void *values, int32_t count, const mica_hook_context *context);
+MICA_STRUCT_WITH(Born, (.hooks = {.construct = born}), { int32_t number; });
 MICA_STRUCT_WITH(Restless, (.always_dirty = true), { int32_t number; });
 
 static const mi_part *const parts[] = {&mi_resources_part, &mi_heavy_resources_part};
@@ -293,6 +295,26 @@ static void heavy_ones_have_a_stamp_of_their_own(void **state) {
     assert_int_equal(((const Map *)mica_resource_get(f->world, map))->tiles[4999], 1);
 }
 
+static bool born(void *values, int32_t count, const mica_hook_context *context) {
+    (void)context;
+    for (int32_t i = 0; i < count; i++) {
+        ((Born *)values)[i].number = 1;
+    }
+    return true;
+}
+
+// A value that is made by a hook and owns nothing is its bytes.
+static void a_hook_that_constructs_alone_keeps_nothing_from_coming_back(void **state) {
+    fixture *f = *state;
+    const mica_component component = mica_register(f->world, Born);
+    assert_int_equal(((const Born *)mica_resource_ensure(f->world, component))->number, 1);
+    ((Born *)mica_resource_get_write(f->world, component))->number = 5;
+    save(f);
+    ((Born *)mica_resource_get_write(f->world, component))->number = 6;
+    load(f);
+    assert_int_equal(((const Born *)mica_resource_get(f->world, component))->number, 5);
+}
+
 static void a_resource_is_in_one_part_only(void **state) {
     fixture *f = *state;
     set_score(f, 5);
@@ -344,6 +366,7 @@ int main(void) {
         CASE(a_value_that_can_only_move_cannot_be_saved),
         CASE(the_stamp_tells_of_every_change),
         CASE(heavy_ones_have_a_stamp_of_their_own),
+        CASE(a_hook_that_constructs_alone_keeps_nothing_from_coming_back),
         CASE(a_resource_is_in_one_part_only),
         CASE(records_from_outside_stand_every_cut_and_change),
         CASE(every_lack_of_memory_leaves_everything_as_it_was),
