@@ -27,6 +27,7 @@
 #include <mica/random.h>
 #include <mica/resource.h>
 #include <mica/result.h>
+#include <mica/schedule.h>
 #include <mica/schema.h>
 #include <mica/slot_map.h>
 #include <mica/snapshot.h>

@@ -191,17 +191,6 @@ MICA_API mica_result mica_system_statistics(const mica_world *world, mica_system
 /// running tick, without those removed meanwhile. O(systems).
 MICA_API int32_t mica_world_systems(mica_world *world, mica_system *systems, int32_t capacity);
 
-/// The plan of the next tick (inside a system: of the running one) as text, a line a stage, system and barrier, closed
-/// by zero, cut to `capacity` bytes; returns the length without the cut. Empty if there are no systems, or with
-/// `MICA_OUT_OF_MEMORY`. A `text` of NULL gives the length alone. O(systems).
-///
-///     stage update
-///       move
-///       barrier
-///       follow (disabled)
-///       barrier
-MICA_API size_t mica_world_plan(mica_world *world, char *text, size_t capacity);
-
 /// A step of a tick's plan that has just been taken.
 typedef struct mica_plan_step {
     const char *system; ///< the name of the system that ran, as good as the system; NULL: a barrier applied commands

@@ -3,12 +3,11 @@
 // A batch is cut where all have to wait anyway: at barriers, and at exclusive systems. `before` and `after` need no
 // look here, since a barrier stands between any two that they name. What is left are conflicts, and of these only the
 // ones that no others imply: a reader waits for the last writer of a component before it, a writer for the readers
-// since then, or for that writer if there are none. So there are never more waits than systems name components, and
-// still any two that conflict are tied by a chain of waits in the order of the plan.
+// since then, or for that writer if there are none. So there are at most twice as many waits as systems name
+// components, and still any two that conflict are tied by a chain of waits in the order of the plan.
 //
-// Invariants: waits lead from earlier to later steps of one batch and none is listed twice; their list ascends by the
-// later step; the last reader in the list of a component is the latest one, so where it stands before the batch, all
-// do.
+// Invariants: the steps of a pair are of one batch, and none is listed twice; `pairs` ascends by the later step; the
+// last reader in the list of a component is the latest one, so where it stands before the batch, all do.
 #include "run/plan.h"
 
 #include "base/assert.h"
@@ -40,6 +39,7 @@ static bool reserve(mi_plan *plan, mi_heap *heap, extent all) {
     if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->batches, plan->steps.count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->touches, all.component_count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->readers, all.entry_count) ||
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->pairs, 2 * all.entry_count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->waits, 2 * all.entry_count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->waiters, 2 * all.entry_count)) {
         return false;
@@ -49,19 +49,18 @@ static bool reserve(mi_plan *plan, mi_heap *heap, extent all) {
     }
     plan->touches.count = all.component_count;
     plan->readers.count = 0;
-    plan->waits.count = 0;
-    plan->waiters.count = 0;
+    plan->pairs.count = 0;
     return true;
 }
 
-// Until all waits are known, `first_waiter` of a step holds the last step that waits for it.
-static void add_wait(mi_plan *plan, uint32_t earlier, uint32_t later) {
+// Until all pairs are known, `first_waiter` of a step holds the last step that waits for it.
+static void add_pair(mi_plan *plan, uint32_t earlier, uint32_t later) {
     mi_plan_step *step = &plan->steps.data[earlier];
     if (step->first_waiter == later) {
         return;
     }
-    MI_ASSERT(plan->waits.count < plan->waits.capacity);
-    plan->waits.data[plan->waits.count++] = (mi_plan_wait){earlier, later};
+    MI_ASSERT(plan->pairs.count < plan->pairs.capacity);
+    plan->pairs.data[plan->pairs.count++] = (mi_plan_pair){earlier, later};
     step->first_waiter = later;
     step->waiter_count++;
     plan->steps.data[later].wait_count++;
@@ -69,7 +68,7 @@ static void add_wait(mi_plan *plan, uint32_t earlier, uint32_t later) {
 
 static void add_reader(mi_plan *plan, mi_plan_touch *touch, uint32_t batch_first, uint32_t later) {
     if (touch->writer != NO_STEP && touch->writer >= batch_first) {
-        add_wait(plan, touch->writer, later);
+        add_pair(plan, touch->writer, later);
     }
     const bool is_first = touch->reader == NO_READER || plan->readers.data[touch->reader].step < batch_first;
     plan->readers.data[plan->readers.count] = (mi_plan_reader){later, is_first ? NO_READER : touch->reader};
@@ -80,15 +79,15 @@ static void add_writer(mi_plan *plan, mi_plan_touch *touch, uint32_t batch_first
     const mi_plan_reader *readers = plan->readers.data;
     if (touch->reader != NO_READER && readers[touch->reader].step >= batch_first) {
         for (uint32_t reader = touch->reader; reader != NO_READER; reader = readers[reader].next) {
-            add_wait(plan, readers[reader].step, later);
+            add_pair(plan, readers[reader].step, later);
         }
     } else if (touch->writer != NO_STEP && touch->writer >= batch_first) {
-        add_wait(plan, touch->writer, later);
+        add_pair(plan, touch->writer, later);
     }
     *touch = (mi_plan_touch){later, NO_READER};
 }
 
-static void add_waits(mi_plan *plan, const mi_plan_batch *batch) {
+static void add_pairs(mi_plan *plan, const mi_plan_batch *batch) {
     for (uint32_t i = batch->first; i < batch->end; i++) {
         const mi_access *access = &plan->steps.data[i].system->access;
         for (uint32_t k = 0; k < access->entries.count; k++) {
@@ -122,20 +121,31 @@ static void find_batches(mi_plan *plan) {
     }
 }
 
-// Gives each step its own part of `waiters`, in the order of the waits.
-static void sort_waits(mi_plan *plan) {
-    uint32_t count = 0;
+// Gives each step its own parts of `waits` and `waiters`.
+static void sort_pairs(mi_plan *plan) {
+    uint32_t wait_count = 0;
+    uint32_t waiter_count = 0;
     for (uint32_t i = 0; i < plan->steps.count; i++) {
         mi_plan_step *step = &plan->steps.data[i];
-        step->first_waiter = count;
-        count += step->waiter_count;
+        step->first_wait = wait_count;
+        step->first_waiter = waiter_count;
+        wait_count += step->wait_count;
+        waiter_count += step->waiter_count;
+        step->wait_count = 0;
         step->waiter_count = 0;
     }
-    plan->waiters.count = count;
-    for (uint32_t i = 0; i < plan->waits.count; i++) {
-        const mi_plan_wait *wait = &plan->waits.data[i];
-        mi_plan_step *step = &plan->steps.data[wait->earlier];
-        plan->waiters.data[step->first_waiter + step->waiter_count++] = wait->later;
+    plan->waits.count = wait_count;
+    plan->waiters.count = waiter_count;
+    for (uint32_t i = 0; i < plan->pairs.count; i++) {
+        mi_plan_step *earlier = &plan->steps.data[plan->pairs.data[i].earlier];
+        plan->waiters.data[earlier->first_waiter + earlier->waiter_count++] = plan->pairs.data[i].later;
+    }
+    for (uint32_t i = 0; i < plan->steps.count; i++) {
+        const mi_plan_step *earlier = &plan->steps.data[i];
+        for (uint32_t k = 0; k < earlier->waiter_count; k++) {
+            mi_plan_step *later = &plan->steps.data[plan->waiters.data[earlier->first_waiter + k]];
+            plan->waits.data[later->first_wait + later->wait_count++] = i;
+        }
     }
 }
 
@@ -150,8 +160,8 @@ bool mi_plan_add_batches(mi_plan *plan, mi_heap *heap) {
     }
     find_batches(plan);
     for (uint32_t i = 0; i < plan->batches.count; i++) {
-        add_waits(plan, &plan->batches.data[i]);
+        add_pairs(plan, &plan->batches.data[i]);
     }
-    sort_waits(plan);
+    sort_pairs(plan);
     return true;
 }

@@ -21,6 +21,7 @@ enum {
     TOMBSTONE_COUNT_LEAST = 64,           // fewer are not worth a word
     TOMBSTONE_PART = 4,                   // one in so many positions
     REMOVAL_COUNT_LEAST = 4096,           // fewer are not worth a word
+    SERIAL_COUNT_LEAST = 8,               // fewer systems are not worth a word
     OBSERVER_PART = 4,                    // a tick's time by this
     OBSERVER_NANOSECONDS_LEAST = 1000000, // in the ticks that count: less is not worth a word
     FADE = 64
@@ -207,6 +208,46 @@ static void tell_of_systems(report *to, const mi_systems *systems) {
     }
 }
 
+// The schedule
+
+// Whether no two systems of a batch may run side by side: then each waits for the one right before it.
+static bool is_serial(const mi_plan *plan, const mi_plan_batch *batch) {
+    for (uint32_t i = batch->first + 1; i < batch->end; i++) {
+        const mi_plan_step *step = &plan->steps.data[i];
+        // Of those that a step waits for the last one is the nearest.
+        if (step->wait_count == 0 || plan->waits.data[step->first_wait + step->wait_count - 1] != i - 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void tell_of_schedule(report *to, const mi_systems *systems) {
+    if (systems == NULL || systems->plan_age == MI_PLAN_VOID) {
+        return;
+    }
+    const mi_plan *plan = systems->plan_age == MI_PLAN_NEXT ? &systems->next_plan : &systems->plan;
+    uint32_t exclusive_count = 0;
+    uint32_t other_count = 0;
+    for (uint32_t i = 0; i < plan->steps.count; i++) {
+        const mi_plan_system *system = plan->steps.data[i].system;
+        exclusive_count += system != NULL && system->exclusive;
+        other_count += system != NULL && !system->exclusive;
+    }
+    for (uint32_t i = 0; i < plan->batches.count; i++) {
+        if (!is_serial(plan, &plan->batches.data[i])) {
+            return;
+        }
+    }
+    if (exclusive_count + other_count >= SERIAL_COUNT_LEAST) {
+        mi_text_add(begin(to),
+                    "the schedule is all serial: %u systems are exclusive, and of %u others no two may run side by "
+                    "side; mica_world_plan_explain says what keeps each of them apart",
+                    exclusive_count, other_count);
+        tell(to, MICA_DIAGNOSIS_SCHEDULE, "");
+    }
+}
+
 // Removals that wait for systems
 
 static uint32_t count_removals(const mi_system *system, const mica_query *query) {
@@ -354,6 +395,7 @@ int32_t mica_world_diagnose(const mica_world *world, mica_diagnose_function func
     tell_of_pools(&to, &world->store);
     tell_of_queries(&to, world, systems);
     tell_of_systems(&to, systems);
+    tell_of_schedule(&to, systems);
     tell_of_removals(&to, systems);
     tell_of_observers(&to, &world->signals);
     tell_of_reactions(&to, &world->signals);

@@ -69,7 +69,7 @@ static uint32_t pop_ready(mi_plan *plan) {
     return top;
 }
 
-static bool add_names(mi_plan *plan, mi_heap *heap, const mi_plan_system *const *systems, uint32_t count) {
+bool mi_plan_add_names(mi_plan *plan, mi_heap *heap, const mi_plan_system *const *systems, uint32_t count) {
     if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->names, count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->nodes_of_systems, count)) {
         return false;
@@ -142,6 +142,11 @@ static bool add_edges(mi_plan *plan, mi_heap *heap) {
         }
     }
     return true;
+}
+
+bool mi_plan_add_stage(mi_plan *plan, mi_heap *heap, mica_stage stage, const mi_plan_system *const *systems,
+                       uint32_t count) {
+    return add_nodes(plan, heap, stage, systems, count) && add_edges(plan, heap);
 }
 
 // Names a cycle among the nodes that could not be planned. Each of them waits for another one, so going back from any
@@ -225,9 +230,9 @@ mica_result mi_plan_make(mi_plan *plan, mi_heap *heap, const mica_stage *stages,
     plan->steps.count = 0;
     plan->batches.count = 0;
     plan->cycle.count = 0;
-    mica_result result = add_names(plan, heap, systems, system_count) ? MICA_OK : MICA_OUT_OF_MEMORY;
+    mica_result result = mi_plan_add_names(plan, heap, systems, system_count) ? MICA_OK : MICA_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < stage_count && result == MICA_OK; i++) {
-        if (!add_nodes(plan, heap, stages[i], systems, system_count) || !add_edges(plan, heap)) {
+        if (!mi_plan_add_stage(plan, heap, stages[i], systems, system_count)) {
             result = MICA_OUT_OF_MEMORY;
         } else if (plan->nodes.count > 0) {
             result = order_nodes(plan, heap, stages[i]);
@@ -246,6 +251,7 @@ mica_result mi_plan_make(mi_plan *plan, mi_heap *heap, const mica_stage *stages,
 void mi_plan_free(mi_plan *plan, mi_heap *heap) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->steps);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->batches);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->waits);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->waiters);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->cycle);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->names);
@@ -255,5 +261,5 @@ void mi_plan_free(mi_plan *plan, mi_heap *heap) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->ready);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->touches);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->readers);
-    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->waits);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &plan->pairs);
 }

@@ -21,8 +21,8 @@ typedef struct mi_plan_system {
 typedef struct mi_plan_step {
     const mi_plan_system *system; // NULL: a barrier
     mica_stage stage;
-    uint32_t wait_count;                 // earlier steps of its batch that it waits for
-    uint32_t first_waiter, waiter_count; // in `waiters`: the later steps of its batch that wait for it, ascending
+    uint32_t first_wait, wait_count;     // in `waits`: the earlier steps of its batch that it waits for, ascending
+    uint32_t first_waiter, waiter_count; // in `waiters`: the later ones that wait for it, ascending
 } mi_plan_step;
 
 // Steps that follow each other between barriers and exclusive systems. Each may run as soon as those that it waits for
@@ -61,14 +61,15 @@ typedef struct mi_plan_reader {
     uint32_t next; // the one before it, of the same component
 } mi_plan_reader;
 
-typedef struct mi_plan_wait {
+typedef struct mi_plan_pair {
     uint32_t earlier, later; // steps
-} mi_plan_wait;
+} mi_plan_pair;
 
 // Zero is an empty plan. All behind `cycle` is room for making the next one.
 typedef struct mi_plan {
     MI_ARRAY(mi_plan_step) steps;
     MI_ARRAY(mi_plan_batch) batches; // in order of their steps; with barriers and exclusive systems they are all steps
+    MI_ARRAY(uint32_t) waits;        // steps
     MI_ARRAY(uint32_t) waiters;      // steps
     MI_ARRAY(const mi_plan_system *)
     cycle;                               // after MICA_CYCLE: each must run before the next, the last before the first
@@ -79,7 +80,7 @@ typedef struct mi_plan {
     MI_ARRAY(uint32_t) ready;        // heap of nodes that wait for nobody
     MI_ARRAY(mi_plan_touch) touches; // by component
     MI_ARRAY(mi_plan_reader) readers;
-    MI_ARRAY(mi_plan_wait) waits;
+    MI_ARRAY(mi_plan_pair) pairs; // of whom the later one waits for the earlier one
 } mi_plan;
 
 // Plans `systems`, given in order of addition, over `stages`, given in order of running. MICA_OK; MICA_CYCLE or
@@ -88,6 +89,12 @@ typedef struct mi_plan {
 mica_result mi_plan_make(mi_plan *plan, mi_heap *heap, const mica_stage *stages, uint32_t stage_count,
                          const mi_plan_system *const *systems, uint32_t system_count);
 void mi_plan_free(mi_plan *plan, mi_heap *heap);
+
+// Parts of that, for who looks at the constraints of a stage: first the names, then for a stage its nodes and the edges
+// between them. The systems are the same each time. False: out of memory. They set no error.
+bool mi_plan_add_names(mi_plan *plan, mi_heap *heap, const mi_plan_system *const *systems, uint32_t count);
+bool mi_plan_add_stage(mi_plan *plan, mi_heap *heap, mica_stage stage, const mi_plan_system *const *systems,
+                       uint32_t count);
 
 // Finds the batches among the steps, and who waits for whom. False: out of memory. Sets no error. See batches.c.
 bool mi_plan_add_batches(mi_plan *plan, mi_heap *heap);

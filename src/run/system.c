@@ -10,8 +10,6 @@
 // `stop_due` is set, which those that count as started all are.
 #include "run/system.h"
 
-#include "base/text.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -305,19 +303,26 @@ mica_system mica_system_find(const mica_world *world, const char *name) {
 
 // The plan
 
-// Makes `next_plan` of all systems that are not removed. On failure `plan` is as it was.
-static mica_result make_next_plan(mi_systems *systems) {
-    mi_heap *heap = &systems->world->heap;
-    // `next_plan` may be what the next tick was to run; it is not any more if this fails.
-    systems->plan_age = systems->plan_age == MI_PLAN_CURRENT ? MI_PLAN_CURRENT : MI_PLAN_VOID;
-    if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->described, systems->all.count)) {
-        return MICA_OUT_OF_MEMORY;
+bool mi_systems_describe(mi_systems *systems) {
+    if (!MI_RESERVE(&systems->world->heap, MICA_MEMORY_SYSTEMS, &systems->described, systems->all.count)) {
+        return false;
     }
     systems->described.count = 0;
     for (uint32_t i = 0; i < systems->all.count; i++) {
         if (!systems->all.data[i]->removed) {
             systems->described.data[systems->described.count++] = &systems->all.data[i]->order;
         }
+    }
+    return true;
+}
+
+// Makes `next_plan` of all systems that are not removed. On failure `plan` is as it was.
+static mica_result make_next_plan(mi_systems *systems) {
+    mi_heap *heap = &systems->world->heap;
+    // `next_plan` may be what the next tick was to run; it is not any more if this fails.
+    systems->plan_age = systems->plan_age == MI_PLAN_CURRENT ? MI_PLAN_CURRENT : MI_PLAN_VOID;
+    if (!mi_systems_describe(systems)) {
+        return MICA_OUT_OF_MEMORY;
     }
     const mica_result result =
         mi_plan_make(&systems->next_plan, heap, systems->stage_order.data, systems->stage_order.count,
@@ -368,30 +373,6 @@ int32_t mica_world_systems(mica_world *world, mica_system *handles, int32_t capa
         count++;
     }
     return count;
-}
-
-size_t mica_world_plan(mica_world *world, char *text, size_t capacity) {
-    mi_text_out out = mi_text_begin(text, capacity);
-    mi_systems *systems = mi_systems_find(world);
-    if (systems == NULL || (!systems->ticking && mi_systems_prepare(systems, __func__) != MICA_OK)) {
-        return 0;
-    }
-    mica_stage stage = -1;
-    for (uint32_t i = 0; i < systems->plan.steps.count; i++) {
-        const mi_plan_step *step = &systems->plan.steps.data[i];
-        const mi_system *system = (const mi_system *)step->system;
-        if (step->stage != stage) {
-            stage = step->stage;
-            mi_text_add(&out, "stage %s\n", systems->stages.data[stage]);
-        }
-        if (system == NULL) {
-            mi_text_add(&out, "  barrier\n");
-        } else {
-            const bool enabled = systems->ticking ? system->enabled : system->enabled_next;
-            mi_text_add(&out, "  %s%s\n", system->order.name, enabled ? "" : " (disabled)");
-        }
-    }
-    return out.length;
 }
 
 // Adding

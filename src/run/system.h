@@ -111,6 +111,9 @@ mica_result mi_systems_prepare(mi_systems *systems, const char *call);
 // The system of a number, unless it was removed; NULL: MICA_UNKNOWN, set for `call`.
 mi_system *mi_system_resolve(const mica_world *world, mica_system handle, const char *call);
 
+// Lists in `described` all systems that are not removed, in order of addition. False: out of memory. Sets no error.
+bool mi_systems_describe(mi_systems *systems);
+
 // Takes the systems that were removed during a tick out, and runs their stop functions. Not during a tick.
 void mi_systems_sweep(mi_systems *systems);
 

@@ -1108,6 +1108,14 @@ static bool timer_system_add(sweep *s) {
 static bool transform_resolve(sweep *s) {
     return mica_transform_resolve(s->w.world) == MICA_OK;
 }
+static void add_rival(sweep *s) {
+    const mica_system_def def = {.name = "rival", .run = probe, .user = s, .query = {mica_write(Position)}};
+    assert_int_not_equal(mica_system_add(s->w.world, &def).id, 0);
+}
+static bool world_ambiguities(sweep *s) {
+    char text[256];
+    return mica_world_ambiguities(s->w.world, text, sizeof(text)) > 0 && strstr(text, "rival: Position") != NULL;
+}
 static bool world_validate(sweep *s) {
     return mica_world_validate(s->w.world) == MICA_OK;
 }
@@ -1448,6 +1456,7 @@ static const sweep_operation operations[] = {
     {"mica_transform_resolve", transform_resolve, NULL, false},
     {"mica_transform_system_add", transform_system_add, NULL, false},
     {"mica_world_advance", world_advance, let_system_spawn, true},
+    {"mica_world_ambiguities", world_ambiguities, add_rival, false},
     {"mica_world_checksum", world_checksum, NULL, false},
     {"mica_world_compare", world_compare, NULL, false},
     {"mica_world_component_checksum", world_component_checksum, NULL, false},
@@ -1836,7 +1845,9 @@ static bool the_plan_is_told(sweep *s) {
     mica_system systems[4];
     char plan[256];
     return mica_world_systems(s->w.world, systems, 4) == 1 && systems[0].id == s->system.id &&
-           mica_world_plan(s->w.world, plan, sizeof(plan)) > 0 && strstr(plan, "probe") != NULL;
+           mica_world_plan(s->w.world, plan, sizeof(plan)) > 0 && strstr(plan, "probe") != NULL &&
+           mica_world_plan_explain(s->w.world, plan, sizeof(plan)) > 0 && strstr(plan, "nobody") != NULL &&
+           mica_world_plan_graph(s->w.world, plan, sizeof(plan)) > sizeof(plan) && strstr(plan, "probe") != NULL;
 }
 static void count_step(mica_world *world, const mica_plan_step *step, void *user) {
     (void)world;
@@ -2150,6 +2161,8 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_name", a_world_answers, NULL, false},
     {"mica_world_pause", the_clock_is_set, NULL, false},
     {"mica_world_plan", the_plan_is_told, NULL, false},
+    {"mica_world_plan_explain", the_plan_is_told, NULL, false},
+    {"mica_world_plan_graph", the_plan_is_told, NULL, false},
     {"mica_world_random", numbers_are_drawn, NULL, false},
     {"mica_world_refresh", killed_ones_are_destroyed, hide_one, false},
     {"mica_world_schema", a_world_answers, NULL, false},

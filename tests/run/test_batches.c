@@ -274,7 +274,7 @@ static void expect_waits(const fixture *test, const random_case *random, relatio
 
 static uint32_t note_waits(const mi_plan *plan, relation waits) {
     uint32_t count = 0;
-    uint32_t wait_counts[STEPS_MOST] = {0};
+    uint32_t wait_counts[STEPS_MOST] = {0}; // as far as the earlier steps go
     for (uint32_t i = 0; i < plan->steps.count; i++) {
         const mi_plan_step *step = &plan->steps.data[i];
         for (uint32_t k = 0; k < step->waiter_count; k++) {
@@ -282,7 +282,8 @@ static uint32_t note_waits(const mi_plan *plan, relation waits) {
             assert_true(waiter > i && waiter < plan->steps.count);
             assert_false(waits[i][waiter]);
             waits[i][waiter] = true;
-            wait_counts[waiter]++;
+            assert_true(wait_counts[waiter] < plan->steps.data[waiter].wait_count);
+            assert_int_equal(plan->waits.data[plan->steps.data[waiter].first_wait + wait_counts[waiter]++], i);
             count++;
         }
     }

@@ -121,7 +121,8 @@ static void texts_are_copied_and_order_holds(void **state) {
     }
     char plan[256];
     mica_world_plan(world, plan, sizeof(plan));
-    assert_string_equal(plan, "stage update\n  last\n  barrier\n  first\n  barrier\n  middle\n  barrier\n");
+    assert_string_equal(plan, "stage update\n  last (exclusive)\n  barrier\n  first (exclusive)\n  barrier\n  middle "
+                              "(exclusive)\n  barrier\n");
     mica_world_destroy(world);
 }
 

@@ -419,6 +419,47 @@ static void kinds_have_names(void **state) {
     assert_string_equal(mica_diagnosis_name(MICA_DIAGNOSIS_KIND_COUNT), "");
 }
 
+// Seven systems that write the same, one of them exclusive.
+static void add_rivals(mica_world *world) {
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
+    for (size_t i = 0; i < 7; i++) {
+        const mica_system_def def = {
+            .name = names[i], .run = do_nothing, .query = {mica_write(Health)}, .exclusive = i == 3};
+        assert_int_not_equal(mica_system_add(world, &def).id, 0);
+    }
+}
+
+static void a_schedule_without_two_systems_side_by_side_is_found(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {4}));
+    add_rivals(w.world);
+    assert_int_equal(diagnose(w.world).count, 0); // seven are too few
+    mica_system_add(w.world, &(mica_system_def){.name = "h", .run = do_nothing, .query = {mica_read(Health)}});
+    const findings found = diagnose(w.world);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_SCHEDULE);
+    assert_string_equal(mica_diagnosis_name(found.kinds[0]), "schedule");
+    assert_string_equal(found.subjects[0], "");
+    assert_contains(found.texts[0], "1 systems are exclusive, and of 7 others no two may run side by side");
+    assert_contains(found.texts[0], "mica_world_plan_explain");
+    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
+    assert_int_equal(diagnose(w.world).count, 1);
+    watched_end(&w);
+}
+
+static void two_systems_side_by_side_are_enough_for_a_schedule(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {4}));
+    add_rivals(w.world);
+    mica_system_add(w.world, &(mica_system_def){.name = "h", .run = do_nothing, .query = {mica_write(Position)}});
+    assert_int_equal(diagnose(w.world).count, 0);
+    watched_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_world_in_order_has_no_findings),
@@ -431,6 +472,8 @@ int main(void) {
         cmocka_unit_test(a_system_behind_one_that_fails_names_that_one),
         cmocka_unit_test(a_start_function_that_fails_is_named),
         cmocka_unit_test(systems_are_told_of_in_the_order_of_addition),
+        cmocka_unit_test(a_schedule_without_two_systems_side_by_side_is_found),
+        cmocka_unit_test(two_systems_side_by_side_are_enough_for_a_schedule),
         cmocka_unit_test(removals_that_wait_for_a_disabled_system_are_found),
         cmocka_unit_test(an_observer_that_takes_a_quarter_of_the_ticks_is_found),
         cmocka_unit_test(what_an_observer_takes_of_short_ticks_is_left_alone),

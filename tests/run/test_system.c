@@ -214,12 +214,12 @@ static void the_plan_can_be_read(void **state) {
     add(&(mica_system_def){.name = "c", .run = note_name, .stage = MICA_FIRST});
     mica_system_enable(world, b, false);
     const char *const expected = "stage first\n"
-                                 "  c\n"
+                                 "  c (exclusive)\n"
                                  "  barrier\n"
                                  "stage update\n"
-                                 "  a\n"
+                                 "  a (exclusive)\n"
                                  "  barrier\n"
-                                 "  b (disabled)\n"
+                                 "  b (disabled, exclusive)\n"
                                  "  barrier\n";
     assert_string_equal(plan_text(), expected);
     char cut[16];
@@ -1273,6 +1273,7 @@ static void an_allocation_that_fails_while_adding_changes_nothing(void **state) 
                                  .query = {mica_write(Position)},
                                  .query_count = 1,
                                  .queries = {{{mica_with(Marked)}}},
+                                 .access = {mica_writes(Unseen)},
                                  .state = mica_type_of(Owned)};
     uint64_t n = 1;
     mica_system system;
@@ -1287,7 +1288,7 @@ static void an_allocation_that_fails_while_adding_changes_nothing(void **state) 
         assert_int_equal(mica_system_find(world, "a").id, 0);
         assert_int_equal(alive_count, 0);
         take_notes();
-        assert_string_equal(plan_text(), "stage update\n  b\n  barrier\n");
+        assert_string_equal(plan_text(), "stage update\n  b (exclusive)\n  barrier\n");
         assert_int_equal(mica_world_validate(world), MICA_OK);
         step();
         assert_string_equal(take_notes(), "b");
