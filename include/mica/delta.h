@@ -8,10 +8,11 @@
 /// components or entities holds those values, and who has them, alone.
 ///
 /// docs/delta-format.md describes the bytes. Padding inside values is never part of them. A value whose type has a hook
-/// that copies or destructs goes as what its hook `write` tells, and comes by `read`. Without these it has no bytes
-/// that mean the same elsewhere: where such values differ there is no delta, unless the type is transient. Then they
-/// stay out of it and as they are in the world, if there is an entity or system that has one already; else a new one is
-/// made.
+/// that copies or destructs goes as what its hook `write` tells, and comes by `read`; be it an entity's, a resource, an
+/// event that waits, or what a system keeps. Without these, or without `copy`, it has no bytes that mean the same
+/// elsewhere: where such values differ, or may, there is no delta, unless entities or systems have them and the type is
+/// transient. Then they stay out of it and as they are in the world, if there is an entity or system that has one
+/// already; else a new one is made.
 #pragma once
 
 #include <mica/snapshot.h>
@@ -37,10 +38,10 @@ typedef struct mica_delta_options {
 /// knows nothing of the order of rows and of free handles, of resources, events and whatever else there is.
 ///
 /// NULL: `MICA_INVALID` (no `to`, another schema, one of the snapshots without transient values and the other with
-/// them, an unknown component, a negative count), `MICA_UNSUPPORTED` (values with hooks other than `write` and `read`
-/// differ; the type or the part of the world's state is named), `MICA_LIMIT` (over 2 GiB), `MICA_OUT_OF_MEMORY`.
-/// O(columns of all chunks + bytes of those columns that the snapshots do not share). Any thread; the snapshots are
-/// only read.
+/// them, an unknown component, a negative count), `MICA_UNSUPPORTED` (values differ, or may, that own something and
+/// whose type lacks one of the hooks `write`, `read` and `copy`; the type is named, and the part of the world's state
+/// if it is no entity's), `MICA_LIMIT` (over 2 GiB), `MICA_OUT_OF_MEMORY`. O(columns of all chunks + bytes of those
+/// columns that the snapshots do not share). Any thread; the snapshots are only read.
 MICA_API mica_delta *mica_delta_make(const mica_snapshot *from, const mica_snapshot *to,
                                      const mica_delta_options *options);
 

@@ -4,8 +4,8 @@
 //   paused, u32 systems; by system, ascending by name:
 //     text name, u32 bytes of what follows, u8 flags, 4 u64 random numbers,
 //     u32 event readers, by reader ascending by type: text type, u64 events it has yet to see,
-//     if it has a value: text type, the value (beside the bytes if its type has hooks; in a bare record not at all, and
-//     then a system keeps a value of a transient type as it is)
+//     if it has a value: text type, the value (beside the bytes if its type owns something; of a transient type that
+//     does in a bare record not at all, and then the system keeps the value that it has)
 //   u32 systems that were started, in order of start: u32 place of each among the systems above
 //   by system, in the same order: u64 age of its last run
 //
@@ -29,7 +29,8 @@ static const char call[] = "mica_snapshot_restore";
 
 enum { FLAG_ENABLED = 1, FLAG_VALUE = 2, FLAG_HOOKS = 4, FLAG_ALL = 7 };
 enum {
-    FIXED_BYTE_SIZE = 1 + 32 + 4, // of what follows a system's name and its number of bytes
+    RANDOM_BYTE_SIZE = 32,
+    FIXED_BYTE_SIZE = 1 + RANDOM_BYTE_SIZE + 4, // of what follows a system's name and its number of bytes
     READER_LEAST_BYTE_SIZE = 4 + 8,
     AGE_BYTE_SIZE = 8,
     SYSTEM_LEAST_BYTE_SIZE = 4 + 4 + FIXED_BYTE_SIZE + AGE_BYTE_SIZE,
@@ -370,6 +371,27 @@ static void read_event_readers(mica_world *world, mi_reader *reader, prepared_sy
     }
 }
 
+// Passes over what a system keeps that the world does not have, up to `end`.
+static void pass_system(mi_reader *reader, uint8_t flags, size_t end) {
+    if ((flags & FLAG_HOOKS) != 0) {
+        mi_read_bytes(reader, RANDOM_BYTE_SIZE);
+        const uint32_t count = mi_read_count(reader, READER_LEAST_BYTE_SIZE);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t length;
+            mi_read_text(reader, &length);
+            mi_read_u64(reader);
+        }
+        const mi_type *type = mi_schema_type(reader->schema, mi_read_component(reader));
+        if (reader->result == MICA_OK && mi_type_is_owning(type) && !(reader->is_bare && type->info.transient)) {
+            mi_read_value_place(reader, type);
+        }
+    }
+    if (reader->result == MICA_OK && reader->at > end) {
+        mi_read_fail(reader, MICA_FORMAT, "what a system keeps has another length");
+    }
+    mi_read_bytes(reader, reader->result == MICA_OK ? end - reader->at : 0);
+}
+
 // What follows a system's name and flags; `own` NULL: the world does not have it.
 static void read_system(mica_world *world, mi_reader *reader, prepared_system *own, uint32_t size) {
     const size_t end = reader->at + size;
@@ -378,10 +400,7 @@ static void read_system(mica_world *world, mi_reader *reader, prepared_system *o
         mi_read_fail(reader, MICA_FORMAT, "a system has flags that there are not");
     }
     if (own == NULL) {
-        mi_read_bytes(reader, size - sizeof(flags));
-        if ((flags & FLAG_HOOKS) != 0 && !reader->is_bare && ++reader->value_at > reader->value_count) {
-            mi_read_fail(reader, MICA_FORMAT, "a value with hooks is not there");
-        }
+        pass_system(reader, flags, end);
         return;
     }
     own->is_known = true;

@@ -112,6 +112,7 @@ typedef struct mi_delta_section {
     mi_ends sums;
     uint32_t hunk_count;
     mi_source hunks;
+    mi_told_values values; // by number: their types' names, closed by zero, and what hooks tell of them
 } mi_delta_section;
 
 typedef struct mi_delta_part {

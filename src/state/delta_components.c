@@ -270,16 +270,26 @@ static void put_piece(void *user, const void *bytes, size_t byte_size) {
     mi_bytes_put(user, bytes, byte_size);
 }
 
-// What a value holds, as its hook tells it; NULL: it is not there.
-static mi_told_end tell(const component_maker *c, const uint8_t *value, uint32_t side) {
-    mi_bytes *bytes = &c->m->told_bytes[side];
+mi_told_end mi_maker_tell(mi_maker *m, uint32_t side, const mi_type *type, const void *value, const char *name) {
+    mi_bytes *bytes = &m->told_bytes[side];
     mi_bytes_clear(bytes);
     if (value != NULL) {
         const mica_sink sink = {.put = put_piece, .user = bytes};
-        const mica_hook_context context = {.allocator = &c->m->target->vault->values, .user = c->type->info.hooks.user};
-        c->type->info.hooks.write(value, &sink, &context);
+        const mica_hook_context context = {.allocator = &m->target->vault->values, .user = type->info.hooks.user};
+        mi_bytes_put(bytes, name, name == NULL ? 0 : strlen(name) + 1);
+        type->info.hooks.write(value, &sink, &context);
     }
     return (mi_told_end){.bytes = bytes->array.data, .byte_size = bytes->array.count, .is_there = value != NULL};
+}
+
+bool mi_maker_add_told(mi_maker *m, uint32_t place, const mi_told_value *value) {
+    for (uint32_t side = 0; side < 2; side++) {
+        if (m->told_bytes[side].result != MICA_OK) {
+            return mi_maker_fail(m, m->told_bytes[side].result, NULL);
+        }
+    }
+    mi_told_add(&m->told, place, value);
+    return true;
 }
 
 static bool write_told(component_maker *c) {
@@ -289,13 +299,11 @@ static bool write_told(component_maker *c) {
     }
     for (uint32_t i = 0; i < m->items.count; i++) {
         const mi_value_ends *change = &m->changes.data[(uint32_t)m->items.data[i]];
-        const mi_told_value value = {.ends = {tell(c, change->base, 0), tell(c, change->target, 1)}};
-        for (uint32_t side = 0; side < 2; side++) {
-            if (m->told_bytes[side].result != MICA_OK) {
-                return mi_maker_fail(m, m->told_bytes[side].result, NULL);
-            }
+        const mi_told_value value = {.ends = {mi_maker_tell(m, 0, c->type, change->base, NULL),
+                                              mi_maker_tell(m, 1, c->type, change->target, NULL)}};
+        if (!mi_maker_add_told(m, slot_of(m->items.data[i]), &value)) {
+            return false;
         }
-        mi_told_add(&m->told, slot_of(m->items.data[i]), &value);
     }
     return true;
 }

@@ -122,7 +122,8 @@ static bool put_joined_values(composer *c, const mi_values *a, const mi_values *
 }
 
 // Puts values that both deltas tell of; what the first ends with is what the second begins with.
-static bool put_joined_told(composer *c, const mi_told_values *a, const mi_told_values *b, const char *name) {
+static bool put_joined_told(composer *c, const mi_told_values *a, const mi_told_values *b, const char *name,
+                            mi_bytes *to) {
     mi_told_walk walks[2] = {mi_told_walk_of(a), mi_told_walk_of(b)};
     mi_told_value values[2];
     uint32_t places[2] = {0};
@@ -143,7 +144,7 @@ static bool put_joined_told(composer *c, const mi_told_values *a, const mi_told_
         has[0] = in_first ? mi_told_next(&walks[0], &places[0], &values[0]) : has[0];
         has[1] = in_second ? mi_told_next(&walks[1], &places[1], &values[1]) : has[1];
     }
-    mi_told_finish(&c->told, c->bytes);
+    mi_told_finish(&c->told, to);
     return is_fine || mismatch(c, name);
 }
 
@@ -308,7 +309,8 @@ static bool compose_component(composer *c, const mi_delta_component *a, const mi
         return false;
     }
     if (head.is_told) {
-        return put_joined_told(c, a == NULL ? &no_told : &a->told, b == NULL ? &no_told : &b->told, head.name);
+        return put_joined_told(c, a == NULL ? &no_told : &a->told, b == NULL ? &no_told : &b->told, head.name,
+                               c->bytes);
     }
     return put_joined_values(c, a == NULL ? &no_values : &a->values, b == NULL ? &no_values : &b->values, head.size);
 }
@@ -635,6 +637,10 @@ static bool compose_part(composer *c, const mi_delta_part *a, const mi_delta_par
         if (is_there && (kind == MI_SECTION_LASTING || !mi_section_is_void(&part.sections[kind]))) {
             mi_delta_put_sums(to, part.sections[kind].sums);
             mi_hunks_finish(&c->hunks, to);
+            if (!put_joined_told(c, a == NULL ? &no_told : &a->sections[kind].values,
+                                 b == NULL ? &no_told : &b->sections[kind].values, part.name, to)) {
+                return false;
+            }
         }
         mi_bytes_clear(&c->hunks.bytes);
         c->hunks.count = 0;

@@ -234,6 +234,7 @@ static bool read_section(mi_source *body, mi_delta_section *section) {
     while (mi_hunk_next(&walk, &hunk) && (hunk.base_size > 0 || hunk.target_size > 0)) {
         count++;
     }
+    section->values = mi_source_told(body);
     return !body->is_broken && count == section->hunk_count && mi_source_at_end(&walk);
 }
 

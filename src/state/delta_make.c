@@ -452,17 +452,44 @@ static const mi_part_image *next_part(const mica_snapshot *snapshot, const char 
     return next;
 }
 
-// Whether the bytes of a part's record, which may be NULL, say all that the delta is to have of it.
-static bool can_write(const mi_maker *m, const mi_part_image *image) {
-    return image == NULL || image->record.values.count == 0 ||
-           (!m->is_complete && mi_record_is_bytes(image->part, &image->record));
+// Whether bytes say all that the delta is to have of a part's record, which may be NULL.
+static bool can_write(mi_maker *m, const mi_part_image *image) {
+    for (uint32_t i = 0; image != NULL && i < image->record.values.count; i++) {
+        const mi_type *type = image->record.values.data[i].type;
+        if (mi_part_spares(image->part, type) ? m->is_complete : !mi_type_is_told(type)) {
+            m->place = image->part->name;
+            return mi_maker_fail(m, MICA_UNSUPPORTED, type->info.name);
+        }
+    }
+    return true;
+}
+
+// Tells of the values beside the bytes, by number, where they differ.
+static bool tell_values(mi_maker *m, const mi_section sections[2]) {
+    uint32_t at[2] = {0};
+    for (uint32_t place = 0;; place++) {
+        mi_told_value told;
+        bool is_end = true;
+        for (uint32_t side = 0; side < 2; side++) {
+            const mi_record_value *value = mi_section_next_value(&sections[side], &at[side]);
+            told.ends[side] = value == NULL ? mi_maker_tell(m, side, NULL, NULL, NULL)
+                                            : mi_maker_tell(m, side, value->type, value->value, value->type->info.name);
+            is_end = is_end && value == NULL;
+        }
+        if (is_end) {
+            return true;
+        }
+        if (!mi_maker_add_told(m, place, &told)) {
+            return false;
+        }
+    }
 }
 
 static bool make_part(mi_maker *m, mi_bytes *to, const char *name, const mi_part_image *base,
                       const mi_part_image *target) {
     mi_delta_part part = {.name = name, .in_base = base != NULL, .in_target = target != NULL};
     if (base != target && (!can_write(m, base) || !can_write(m, target))) {
-        return mi_maker_fail(m, MICA_UNSUPPORTED, name);
+        return false;
     }
     for (uint32_t kind = 0; kind < MI_SECTION_COUNT; kind++) {
         part.sections[kind].sums = (mi_ends){.base = mi_sum_part(base, kind), .target = mi_sum_part(target, kind)};
@@ -473,10 +500,15 @@ static bool make_part(mi_maker *m, mi_bytes *to, const char *name, const mi_part
             continue;
         }
         if (base != target) {
-            make_hunks(m, mi_part_section(base, kind), mi_part_section(target, kind));
+            const mi_section sections[2] = {mi_part_section(base, kind), mi_part_section(target, kind)};
+            make_hunks(m, sections[0], sections[1]);
+            if (!tell_values(m, sections)) {
+                return false;
+            }
         }
         mi_delta_put_sums(to, part.sections[kind].sums);
         mi_hunks_finish(&m->hunks, to);
+        mi_told_finish(&m->told, to);
     }
     return true;
 }
@@ -654,6 +686,12 @@ static mica_result check_options(const mica_snapshot *from, const mica_snapshot 
 static mica_result fail_make(const mi_maker *m, const mica_log_handler *log) {
     switch (m->result) {
     case MICA_UNSUPPORTED:
+        if (m->place != NULL) {
+            return mi_fail(log, MICA_UNSUPPORTED, call_name,
+                           "a value of {} may differ in the part \"{}\" of the state, and its type lacks one of the "
+                           "hooks write, read and copy: no bytes stand for it",
+                           MI_TEXT(m->culprit), MI_TEXT(m->place));
+        }
         return mi_fail(log, MICA_UNSUPPORTED, call_name,
                        "values of {} differ, or rows with them have moved, and have hooks other than write and read: "
                        "no bytes stand for them",

@@ -69,7 +69,8 @@ typedef struct mi_maker {
     uint8_t *room[2]; // for canonical values
     size_t room_size;
     mica_result result;
-    const char *culprit; // of MICA_UNSUPPORTED: what has hooks
+    const char *culprit; // of MICA_UNSUPPORTED: the type that has hooks
+    const char *place;   // the part of the state that its value is in; NULL: entities have it
 } mi_maker;
 
 // Notes a failure, unless there was one before; returns false.
@@ -103,6 +104,11 @@ static inline bool mi_chunk_is_shared(const mi_pair *p, uint32_t chunk) {
            p->base->chunks[chunk] == p->target->chunks[chunk];
 }
 
+// What a value holds, as its hook tells it, at one end: 0 the base, 1 the target. `value` NULL: it is not there. `name`
+// stands in front, closed by zero, if it is not NULL. Good until the next one of that end.
+mi_told_end mi_maker_tell(mi_maker *m, uint32_t side, const mi_type *type, const void *value, const char *name);
+// Puts a value that was told to both ends among those that are told of; false: failed.
+bool mi_maker_add_told(mi_maker *m, uint32_t place, const mi_told_value *value);
 // Gathers the strays of `count` pairs from number `first` on, ordered by slot; false: failed.
 bool mi_maker_gather_strays(mi_maker *m, uint32_t first, uint32_t count, mi_stray_list *lists);
 // Writes what differs of a component: of one in tables the strays of these are gathered before; false: failed.

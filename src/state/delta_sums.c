@@ -226,15 +226,51 @@ mi_section mi_part_section(const mi_part_image *part, mi_section_kind kind) {
     }
     const mi_record *record = &part->record;
     const mi_record_extent lasting = mi_part_lasting(part->part, record);
-    return kind == MI_SECTION_LASTING ? (mi_section){.bytes = record->bytes.data, .byte_count = lasting.byte_count}
-                                      : (mi_section){.bytes = record->bytes.data + lasting.byte_count,
-                                                     .byte_count = record->bytes.count - lasting.byte_count};
+    if (kind == MI_SECTION_LASTING) {
+        return (mi_section){.part = part->part,
+                            .bytes = record->bytes.data,
+                            .byte_count = lasting.byte_count,
+                            .values = record->values.data,
+                            .value_count = lasting.value_count};
+    }
+    const bool has_values = record->values.count > lasting.value_count;
+    return (mi_section){.part = part->part,
+                        .bytes = record->bytes.data + lasting.byte_count,
+                        .byte_count = record->bytes.count - lasting.byte_count,
+                        .values = has_values ? record->values.data + lasting.value_count : NULL,
+                        .value_count = record->values.count - lasting.value_count};
+}
+
+const mi_record_value *mi_section_next_value(const mi_section *section, uint32_t *at) {
+    while (*at < section->value_count) {
+        const mi_record_value *value = &section->values[(*at)++];
+        if (!mi_part_spares(section->part, value->type)) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+// As of components, bytes of values that own something say nothing, and what hooks tell of them counts.
+static uint64_t sum_section_values(const mi_section *section) {
+    uint64_t sum = 0;
+    uint32_t at = 0;
+    const mi_record_value *value;
+    for (uint32_t place = 0; (value = mi_section_next_value(section, &at)) != NULL; place++) {
+        const char *name = value->type->info.name;
+        const uint64_t told = mi_type_is_told(value->type) ? mi_checksum_of_written(value->type, value->value) : 0;
+        sum += sum_at(mi_hash_bytes(name, strlen(name)), place, told);
+    }
+    return sum;
 }
 
 uint64_t mi_sum_part(const mi_part_image *part, mi_section_kind kind) {
     const mi_section section = mi_part_section(part, kind);
-    const uint64_t sum = section.byte_count == 0 ? 0 : mi_hash_bytes(section.bytes, section.byte_count);
-    return sum == 0 ? section.byte_count > 0 : sum;
+    if (section.byte_count == 0 && section.value_count == 0) {
+        return 0;
+    }
+    const uint64_t sum = mi_hash_bytes(section.bytes, section.byte_count) + sum_section_values(&section);
+    return sum == 0 ? 1 : sum;
 }
 
 uint32_t mi_sum_fields(const mica_schema *schema, const mi_type *type) {

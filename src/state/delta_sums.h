@@ -38,11 +38,16 @@ uint64_t mi_sum_marks(const mica_snapshot *snapshot);
 
 // What of a part's record lasts, or the rest; `part` NULL: nothing.
 typedef struct mi_section {
+    const mi_part *part;
     const uint8_t *bytes;
     uint32_t byte_count;
+    const mi_record_value *values;
+    uint32_t value_count;
 } mi_section;
 
 mi_section mi_part_section(const mi_part_image *part, mi_section_kind kind);
+// The value from number *at on that does not stay out of deltas; NULL: there are no more.
+const mi_record_value *mi_section_next_value(const mi_section *section, uint32_t *at);
 uint64_t mi_sum_part(const mi_part_image *part, mi_section_kind kind);
 
 // What is known of the fields of a type; 0: nothing. Sets no error.

@@ -142,5 +142,12 @@ bool mi_target_make_versions(mi_target *target);
 bool mi_target_finish_rows(mi_target *target);
 void mi_target_free_sites(mi_target *target);
 
+// Whether what lasts of the parts of a snapshot is as the delta says of one end; false: failed.
+bool mi_target_check_parts(mi_target *target, const mica_snapshot *snapshot, bool to);
+// Whether the base has the versions that the delta begins with, those in records of parts included.
+bool mi_target_has_versions(const mi_target *target);
+// Makes the records and puts them into the snapshot.
+bool mi_target_make_parts(mi_target *target);
+
 // What a limited delta touches, and the entity index after it.
 bool mi_target_plan_limited(mi_target *target);

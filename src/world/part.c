@@ -16,6 +16,20 @@ void mi_record_free(mi_record *record) {
     MI_FREE(record->heap, MICA_MEMORY_STATE, &record->bytes);
 }
 
+void *mi_record_open_value(mi_record *record, const mi_type *type) {
+    return MI_RESERVE(record->heap, MICA_MEMORY_STATE, &record->values, record->values.count + 1)
+               ? mi_heap_allocate(record->heap, MICA_MEMORY_STATE, type->info.size, type->info.align)
+               : NULL;
+}
+
+void mi_record_end_value(mi_record *record, const mi_type *type, void *value, bool is_made) {
+    if (is_made) {
+        record->values.data[record->values.count++] = (mi_record_value){.type = type, .value = value};
+    } else {
+        mi_heap_release(record->heap, MICA_MEMORY_STATE, value, type->info.size, type->info.align);
+    }
+}
+
 // Writing
 
 void mi_write_fail(mi_writer *writer, mica_result result, const mi_type *type) {
@@ -98,20 +112,12 @@ static void keep_value(mi_writer *writer, const mi_type *type, const void *value
         mi_write_fail(writer, MICA_NO_COPY, type);
         return;
     }
-    if (!MI_RESERVE(record->heap, MICA_MEMORY_STATE, &record->values, record->values.count + 1)) {
+    void *copy = mi_record_open_value(record, type);
+    const bool is_made = copy != NULL && mi_value_copy(type, record->allocator, copy, value, 1);
+    mi_record_end_value(record, type, copy, is_made);
+    if (!is_made) {
         mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
-        return;
     }
-    void *copy = mi_heap_allocate(record->heap, MICA_MEMORY_STATE, type->info.size, type->info.align);
-    if (copy != NULL && !mi_value_copy(type, record->allocator, copy, value, 1)) {
-        mi_heap_release(record->heap, MICA_MEMORY_STATE, copy, type->info.size, type->info.align);
-        copy = NULL;
-    }
-    if (copy == NULL) {
-        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
-        return;
-    }
-    record->values.data[record->values.count++] = (mi_record_value){.type = type, .value = copy};
 }
 
 void mi_write_value(mi_writer *writer, const mi_type *type, const void *value) {
@@ -131,14 +137,6 @@ void mi_write_value(mi_writer *writer, const mi_type *type, const void *value) {
     if (place != NULL) {
         mi_ranges_copy(ranges, type->info.size, place, value, 1);
     }
-}
-
-bool mi_record_is_bytes(const mi_part *part, const mi_record *record) {
-    bool is_bytes = true;
-    for (uint32_t i = 0; i < record->values.count && is_bytes; i++) {
-        is_bytes = part->spares_transient && record->values.data[i].type->info.transient;
-    }
-    return is_bytes;
 }
 
 // Reading

@@ -2,8 +2,9 @@
 //
 // A part writes its state as bytes and reads it again. Bytes are the same for equal states, in every process: numbers
 // are little-endian, components go by their names, values are without padding; nothing depends on addresses or on the
-// order in which anything was registered. Values of types with hooks are copied by their hooks and stand beside the
-// bytes, which is good for snapshots alone: what has any cannot become a delta, unless the part can do without them.
+// order in which anything was registered. Values that own something are copied by their hooks and stand beside the
+// bytes; deltas have what the hook `write` tells of them, and none are made where they differ and have no such hook,
+// unless the part can do without them.
 //
 // Restoring is in two steps. `prepare` reads a record into memory of its own: it may fail, and nothing of the world has
 // changed then but room that was made. `commit` puts it in place and cannot fail. Bytes may come from outside:
@@ -30,10 +31,15 @@ typedef struct mi_record {
     const mica_allocator *allocator; // for hooks; good for as long as the record
     MI_ARRAY(uint8_t) bytes;
     MI_ARRAY(mi_record_value) values; // in the order in which they were written
-    bool is_bare;                     // it was put together from bytes: values beside them are missing
+    bool is_bare;                     // it was put together from bytes: the values that its part spares are missing
 } mi_record;
 
 void mi_record_free(mi_record *record);
+
+// Raw memory for a value, and room for it beside the bytes; NULL: out of memory.
+void *mi_record_open_value(mi_record *record, const mi_type *type);
+// The value was made, and is the next one; or it was not, and the memory goes.
+void mi_record_end_value(mi_record *record, const mi_type *type, void *value, bool is_made);
 
 // A part of a record, from its beginning on.
 typedef struct mi_record_extent {
@@ -192,8 +198,10 @@ static inline mi_record_extent mi_part_lasting(const mi_part *part, const mi_rec
     return part->is_history ? none : part->lasting == NULL ? all : part->lasting(record);
 }
 
-// Whether nothing that is to be saved or sent stands beside the bytes of a record: then others may have them alone.
-bool mi_record_is_bytes(const mi_part *part, const mi_record *record);
+// Whether values of a type stay out of records that are put together from bytes.
+static inline bool mi_part_spares(const mi_part *part, const mi_type *type) {
+    return part->spares_transient && type->info.transient;
+}
 
 // The parts that every world has, in the order in which they are written and read; those of extensions follow.
 extern const mi_part *const mi_world_parts[];
