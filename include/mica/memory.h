@@ -34,6 +34,7 @@ typedef struct mica_allocator {
     X(MICA_MEMORY_OBSERVERS, "observers") \
     X(MICA_MEMORY_VALUES, "values")       \
     X(MICA_MEMORY_STATE, "state")         \
+    X(MICA_MEMORY_FRAMES, "frames")       \
     X(MICA_MEMORY_CONTAINERS, "containers")
 
 /// The purposes as numbers, `MICA_MEMORY_PURPOSE_COUNT` of them.

@@ -11,6 +11,7 @@
 #include <mica/diagnose.h>
 #include <mica/entity.h>
 #include <mica/event.h>
+#include <mica/extract.h>
 #include <mica/hierarchy.h>
 #include <mica/inbox.h>
 #include <mica/index.h>

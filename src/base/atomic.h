@@ -46,6 +46,21 @@ static inline void mi_note_close(uint32_t *gate) {
     __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
 }
 
+// Which of three buffers lies between a writer and a reader (triple.h): the exchange releases what was written to, or
+// read from, the buffer that is given, and acquires the same of the one that is taken. Looking first needs no order:
+// only the exchange takes anything.
+static inline uint32_t mi_exchange_buffer(uint32_t *between, uint32_t buffer) {
+    return __atomic_exchange_n(between, buffer, __ATOMIC_ACQ_REL);
+}
+static inline uint32_t mi_load_buffer(const uint32_t *between) {
+    return __atomic_load_n(between, __ATOMIC_RELAXED);
+}
+
+// A flag that several threads may raise, looked at when all of them have been waited for, so relaxed is enough.
+static inline void mi_flag_raise(uint32_t *flag) {
+    __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+}
+
 // Numbers of images only have to differ, so relaxed is enough.
 static inline uint64_t mi_next_number(uint64_t *number) {
     return __atomic_add_fetch(number, 1, __ATOMIC_RELAXED);

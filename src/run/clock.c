@@ -39,6 +39,11 @@ static double time_left(double due_seconds, double delta_seconds, int32_t tick_c
     return left_seconds > 0 ? left_seconds : 0;
 }
 
+static double alpha_of(const mica_world *world, double due_seconds) {
+    const double alpha = due_seconds / fixed_delta(world);
+    return alpha < 1 ? alpha : BELOW_ONE;
+}
+
 static int32_t advance_paused(mi_systems *systems, double real_seconds) {
     mica_world *world = systems->world;
     const double delta_seconds = fixed_delta(world);
@@ -69,8 +74,13 @@ int32_t mica_world_advance(mica_world *world, double real_seconds) {
     double due_seconds = systems->due_seconds + real_seconds * systems->time_scale;
     const int32_t due_count = count_due(world, &due_seconds);
     systems->due_seconds = due_seconds;
+    systems->alpha_after = alpha_of(world, time_left(due_seconds, delta_seconds, due_count));
     for (int32_t count = 0; count < due_count; count++) {
-        if (mica_world_step(world, (float)delta_seconds) != MICA_OK) {
+        systems->ticks_after = due_count - 1 - count;
+        systems->is_advancing = true;
+        const mica_result result = mica_world_step(world, (float)delta_seconds);
+        systems->is_advancing = false;
+        if (result != MICA_OK) {
             return -1 - count;
         }
         systems->due_seconds = time_left(due_seconds, delta_seconds, count + 1);
@@ -84,11 +94,14 @@ int32_t mica_world_advance(mica_world *world, double real_seconds) {
 
 double mica_world_alpha(const mica_world *world) {
     const mi_systems *systems = mi_systems_find(world);
-    if (systems == NULL) {
-        return 0;
+    return systems != NULL ? alpha_of(world, systems->due_seconds) : 0;
+}
+
+double mi_clock_alpha_after(const mi_systems *systems) {
+    if (!systems->is_advancing) {
+        return mica_world_alpha(systems->world);
     }
-    const double alpha = systems->due_seconds / fixed_delta(world);
-    return alpha < 1 ? alpha : BELOW_ONE;
+    return systems->alpha_after + (systems->paused ? 0 : systems->ticks_after);
 }
 
 mica_result mi_clock_check(const mi_systems *systems, const char *call) {

@@ -7,7 +7,7 @@
 // Invariants: world->running is set exactly while a function of a system runs; outside ticks the buffers of all systems
 // are empty; a tick that failed leaves no command behind and does not count. The error of a failed tick is set last, so
 // that nothing that happens while the tick is wound up hides it.
-#include "run/system.h"
+#include "run/extract.h"
 
 #include <mica/inbox.h>
 
@@ -269,7 +269,8 @@ static mica_result begin_systems(mi_systems *systems, const char *call) {
 }
 
 // No system runs any more. After a failure no command stays behind.
-static mica_result end_systems(mi_systems *systems, const mi_failure *failure, const char *call) {
+static mica_result end_systems(mi_systems *systems, float delta_seconds, const mi_failure *failure, const char *call) {
+    mi_extracts_end_step(systems, delta_seconds, failure->code != MICA_OK);
     systems->ticking = false;
     systems->is_paused_step = false;
     mi_trackers_end_round(systems->world, keep_for_systems, systems);
@@ -304,7 +305,7 @@ mica_result mica_world_step(mica_world *world, float delta_seconds) {
     run_whole_plan(systems, delta_seconds, &failure);
     systems->last_failure = failure;
     systems->tick += failure.code == MICA_OK;
-    return end_systems(systems, &failure, __func__);
+    return end_systems(systems, delta_seconds, &failure, __func__);
 }
 
 mica_result mica_world_step_paused(mica_world *world, float delta_seconds) {
@@ -322,7 +323,7 @@ mica_result mica_world_step_paused(mica_world *world, float delta_seconds) {
     mi_failure failure = {0};
     systems->is_paused_step = true;
     run_whole_plan(systems, delta_seconds, &failure);
-    return end_systems(systems, &failure, __func__);
+    return end_systems(systems, delta_seconds, &failure, __func__);
 }
 
 mica_result mica_world_step_system(mica_world *world, mica_system handle, float delta_seconds) {
@@ -353,7 +354,7 @@ mica_result mica_world_step_system(mica_world *world, mica_system handle, float 
         }
     }
     world->store.version++;
-    return end_systems(systems, &failure, __func__);
+    return end_systems(systems, delta_seconds, &failure, __func__);
 }
 
 // Inside a system

@@ -8,7 +8,7 @@
 // removed and ascends by name, no two of which are the same; the constraints between those have no cycle; no step of
 // `plan` names a system that is gone unless plan_age is MI_PLAN_VOID; `started` holds exactly the systems whose
 // `stop_due` is set, which those that count as started all are.
-#include "run/system.h"
+#include "run/extract.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +116,7 @@ static void free_systems(mica_world *world, void *state) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages_while_paused);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->described);
+    mi_extracts_free(systems);
     mi_plan_free(&systems->plan, heap);
     mi_plan_free(&systems->next_plan, heap);
     mi_heap_release(heap, MICA_MEMORY_SYSTEMS, systems, sizeof(*systems), _Alignof(mi_systems));

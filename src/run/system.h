@@ -87,10 +87,14 @@ typedef struct mi_systems {
     mi_failure last_failure; // of the last tick
     double due_seconds;      // scaled real time that no tick has used yet
     double time_scale;
-    bool paused;               // from the next step on
+    bool paused;         // from the next step on
+    int32_t ticks_after; // in mica_world_advance: that are due after the running one
+    double alpha_after;  // likewise: the interpolation factor when it has ended
+    bool is_advancing;
     double paused_due_seconds; // real time that no step of the paused world has used yet
     mica_step_function watch;  // is called after each step; NULL: nobody is
     void *watch_user;
+    MI_ARRAY(struct mica_extract *) extracts;
 } mi_systems;
 
 // The systems of a world; NULL: it has none yet.
@@ -133,6 +137,9 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run);
 // Notes what observers took in a tick of so many nanoseconds.
 void mi_observers_begin_tick(mica_world *world);
 void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds);
+
+// How far the clock is going to stand behind the tick that has just run, in ticks, those counted that follow at once.
+double mi_clock_alpha_after(const mi_systems *systems);
 
 // MICA_OK, or MICA_LOCKED set for `call`: a system runs that declared its access, beside which others may.
 mica_result mi_clock_check(const mi_systems *systems, const char *call);

@@ -64,6 +64,7 @@ typedef struct sweep {
     mica_journal *journal;        // as well
     mica_journal_reader *reading; // as well
     mica_synctest *synctest;      // as well
+    mica_extract *extract;        // as well: one list of int32_t
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
     bool inside_worked;
@@ -368,6 +369,30 @@ static void spawn_in_system(sweep *s, mica_run *run) {
 }
 static void let_system_spawn(sweep *s) {
     s->inside = spawn_in_system;
+}
+
+static void make_extract(sweep *s, uint32_t capacity) {
+    s->extract = mica_extract_create(s->w.world, &(mica_extract_def){.lists = {mica_list_of(int32_t, capacity)}});
+    assert_non_null(s->extract);
+}
+static void extract_in_system(sweep *s, mica_run *run) {
+    int32_t *numbers = mica_frame_add(mica_run_frame(run, s->extract), 0, int32_t, 9);
+    s->inside_worked = numbers != NULL;
+    if (numbers == NULL) {
+        mica_run_fail(run, MICA_OUT_OF_MEMORY, "no memory to extract");
+        return;
+    }
+    for (int32_t i = 0; i < 9; i++) {
+        numbers[i] = i;
+    }
+}
+static void let_system_extract(sweep *s) {
+    make_extract(s, 0);
+    s->inside = extract_in_system;
+}
+static void let_system_extract_with_room(sweep *s) {
+    make_extract(s, 9);
+    s->inside = extract_in_system;
 }
 
 static void begin_in_system(sweep *s, mica_run *run) {
@@ -1087,6 +1112,12 @@ static bool slot_map_insert(sweep *s) {
 static bool slot_map_reserve(sweep *s) {
     return mica_slot_map_reserve(s->map, 100) == MICA_OK;
 }
+static bool extract_create(sweep *s) {
+    mica_extract *extract = mica_extract_create(
+        s->w.world, &(mica_extract_def){.lists = {mica_list_of(int32_t, 7), mica_list_of(double, 3)}});
+    mica_extract_destroy(extract);
+    return extract != NULL;
+}
 static bool stage_add_after(sweep *s) {
     return mica_stage_add_after(s->w.world, "netcode", MICA_UPDATE) >= 0;
 }
@@ -1367,6 +1398,8 @@ static const sweep_operation operations[] = {
     {"mica_event_send", event_send, make_reader, false},
     {"mica_event_set_limits", event_set_limits, NULL, false},
     {"mica_event_trigger", event_trigger, bind_handler, false},
+    {"mica_extract_create", extract_create, NULL, false},
+    {"mica_frame_add_items", world_step, let_system_extract, true},
     {"mica_group_create", group_create, fill_pools, false},
     {"mica_group_sort", group_sort, group_pools, false},
     {"mica_history_begin", history_begin, make_history, false},
@@ -1774,6 +1807,17 @@ static bool the_clock_is_set(sweep *s) {
            mica_world_pause(world, false) == MICA_OK && mica_world_set_time_scale(world, 2) == MICA_OK &&
            mica_world_time_scale(world) == 2 && mica_stage_run_while_paused(world, MICA_UPDATE, true) == MICA_OK;
 }
+static bool a_frame_is_handed_over(sweep *s) {
+    int32_t count = 0;
+    if (mica_world_step(s->w.world, 1) != MICA_OK || !s->inside_worked) {
+        return false;
+    }
+    const mica_frame *frame = mica_extract_latest(s->extract);
+    const int32_t *numbers = mica_frame_list(frame, 0, int32_t, &count);
+    const bool worked = mica_frame_describe(frame).number == 1 && count == 9 && numbers[8] == 8;
+    mica_extract_destroy(s->extract);
+    return worked;
+}
 static bool numbers_are_drawn(sweep *s) {
     mica_random *random = mica_world_random(s->w.world);
     mica_random seeded = mica_random_seeded(MICA_RANDOM_SEED);
@@ -2030,7 +2074,11 @@ static const sweep_operation needs_nothing[] = {
     {"mica_event_reader_statistics", events_are_read, send_three, false},
     {"mica_event_statistics", a_handler_ends, send_three, false},
     {"mica_event_unbind", a_handler_ends, send_three, false},
+    {"mica_extract_destroy", a_frame_is_handed_over, let_system_extract_with_room, false},
+    {"mica_extract_latest", a_frame_is_handed_over, let_system_extract_with_room, false},
     {"mica_first_child", children_are_found, NULL, false},
+    {"mica_frame_describe", a_frame_is_handed_over, let_system_extract_with_room, false},
+    {"mica_frame_items", a_frame_is_handed_over, let_system_extract_with_room, false},
     {"mica_group_count", a_group_is_counted_and_ends, group_pools, false},
     {"mica_group_destroy", a_group_is_counted_and_ends, group_pools, false},
     {"mica_history_destroy", nothing_is_ended, NULL, false},
@@ -2102,6 +2150,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_ring_statistics", a_ring_tells, fill_ring, false},
     {"mica_run_commands", a_tick_runs, let_system_ask, false},
     {"mica_run_fail", a_failing_tick_says_so, let_system_fail, false},
+    {"mica_run_frame", a_frame_is_handed_over, let_system_extract_with_room, false},
     {"mica_run_is_paused", a_tick_runs, let_system_ask, false},
     {"mica_run_query", a_tick_runs, let_system_ask, false},
     {"mica_run_random", a_tick_runs, let_system_ask, false},
