@@ -15,6 +15,7 @@
 #include <mica/hierarchy.h>
 #include <mica/inbox.h>
 #include <mica/index.h>
+#include <mica/jobs.h>
 #include <mica/journal.h>
 #include <mica/lane.h>
 #include <mica/math.h>

@@ -74,3 +74,111 @@ static inline uint32_t mi_next_serial(uint32_t *serial) {
     }
     return last != UINT32_MAX ? last + 1 : 0;
 }
+
+// Work stealing (deque.h). The orders are those of Le, Pop, Cohen and Nardelli, "Correct and efficient work-stealing
+// for weak memory models" (2013), but that their two fences are made part of the operations around them, as
+// sequentially consistent ones: ThreadSanitizer does not follow fences.
+
+// The end at which the owner works, which nobody else writes: what it reads is its own latest value.
+static inline int64_t mi_deque_own_end(const int64_t *end) {
+    return __atomic_load_n(end, __ATOMIC_RELAXED);
+}
+// Moves the owner's end. A push publishes the slot that it has written; a pop must be seen by thieves before the owner
+// looks at their end, and a push before the owner looks for sleepers (mi_sleepers), so both take their place in the one
+// order of all sequentially consistent operations.
+static inline void mi_deque_move_end(int64_t *end, int64_t to) {
+    __atomic_store_n(end, to, __ATOMIC_SEQ_CST);
+}
+// Puts the owner's end back after a pop that took nothing from below it: all that thieves may find by it was published
+// before, and whoever sees the lower value as yet only believes the deque to be empty.
+static inline void mi_deque_restore_end(int64_t *end, int64_t to) {
+    __atomic_store_n(end, to, __ATOMIC_RELEASE);
+}
+// An end as it is compared with the other one: in the one order, so that of the owner and a thief who both go for the
+// last item at least one sees the other.
+static inline int64_t mi_deque_end(const int64_t *end) {
+    return __atomic_load_n(end, __ATOMIC_SEQ_CST);
+}
+// The thieves' end as a push looks at it, for room: acquires that a thief has read the slot that is used again.
+static inline int64_t mi_deque_far_end(const int64_t *end) {
+    return __atomic_load_n(end, __ATOMIC_ACQUIRE);
+}
+// Takes the item at the thieves' end. Releases that the slot has been read.
+static inline bool mi_deque_take_end(int64_t *end, int64_t at) {
+    return __atomic_compare_exchange_n(end, &at, at + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+// A word of a slot. A thief may read one that is being written again: it then fails to take the end. The ends order the
+// rest.
+static inline uintptr_t mi_deque_read(const uintptr_t *word) {
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+static inline void mi_deque_write(uintptr_t *word, uintptr_t value) {
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+// Sleepers (jobs.c). Who goes to sleep says so and then looks for work once more; who brings work puts it down and then
+// looks for sleepers. Both steps of both sides are sequentially consistent, so at least one sees the other: either the
+// work is found or the sleeper is. Releases and acquires alone would allow that both miss.
+static inline void mi_sleepers_add(uint32_t *count) {
+    __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+}
+static inline void mi_sleepers_remove(uint32_t *count) {
+    __atomic_fetch_sub(count, 1, __ATOMIC_SEQ_CST);
+}
+static inline uint32_t mi_sleepers(const uint32_t *count) {
+    return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+// One thread's mark that it sleeps. Whoever takes the mark away is the one who wakes it, or itself, which stays awake.
+static inline void mi_sleep_mark(uint32_t *mark) {
+    __atomic_store_n(mark, 1, __ATOMIC_SEQ_CST);
+}
+static inline bool mi_sleep_is_marked(const uint32_t *mark) {
+    return __atomic_load_n(mark, __ATOMIC_SEQ_CST) != 0;
+}
+static inline bool mi_sleep_unmark(uint32_t *mark) {
+    return __atomic_exchange_n(mark, 0, __ATOMIC_SEQ_CST) != 0;
+}
+// What lies on a pool's shared list, or that the pool ends: stands on the side of the work in the same game.
+static inline void mi_work_note(uint32_t *number, uint32_t value) {
+    __atomic_store_n(number, value, __ATOMIC_SEQ_CST);
+}
+static inline uint32_t mi_work_noted(const uint32_t *number) {
+    return __atomic_load_n(number, __ATOMIC_SEQ_CST);
+}
+// How many look for work: a hint that orders nothing.
+static inline void mi_hint_add(uint32_t *count, uint32_t difference) {
+    __atomic_fetch_add(count, difference, __ATOMIC_RELAXED);
+}
+static inline uint32_t mi_hint(const uint32_t *count) {
+    return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+// Jobs of a group that have not ended. Adding needs no order: what is added is published by the deque. Ending releases
+// what the job did, and who sees that none is left acquires all of it. All changes are read-modify-writes, so that they
+// have one order: the mark of the one who waits is seen by the last job, or the mark sees that there is none left.
+#define MI_PENDING_MARK (UINT32_C(1) << 31)
+static inline void mi_pending_add(uint32_t *pending) {
+    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+}
+// True: it was the last one, and somebody has marked that he waits.
+static inline bool mi_pending_end(uint32_t *pending) {
+    return __atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == (MI_PENDING_MARK | 1);
+}
+static inline uint32_t mi_pending_count(const uint32_t *pending) {
+    return __atomic_load_n(pending, __ATOMIC_ACQUIRE) & ~MI_PENDING_MARK;
+}
+// Marks that somebody waits. Returns how many are left.
+static inline uint32_t mi_pending_mark(uint32_t *pending) {
+    return __atomic_fetch_or(pending, MI_PENDING_MARK, __ATOMIC_ACQ_REL) & ~MI_PENDING_MARK;
+}
+
+// Seats of a pool as bits: who takes one acquires what the one before left there.
+static inline uint64_t mi_seats(const uint64_t *taken) {
+    return __atomic_load_n(taken, __ATOMIC_RELAXED);
+}
+static inline bool mi_seats_take(uint64_t *taken, uint64_t *seen, uint64_t with) {
+    return __atomic_compare_exchange_n(taken, seen, with, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+static inline void mi_seats_give(uint64_t *taken, uint64_t bit) {
+    __atomic_fetch_and(taken, ~bit, __ATOMIC_RELEASE);
+}

@@ -1,5 +1,5 @@
-// The one layer over the operating system: pages, locks, the clock, thread-local storage. (POSIX; another system needs
-// another os.c.)
+// The one layer over the operating system: pages, locks, threads, the clock, thread-local storage. (POSIX; another
+// system needs another os.c.)
 #pragma once
 
 #include <stdbool.h>
@@ -18,6 +18,56 @@ bool mi_lock_init(mi_lock *lock);
 void mi_lock_destroy(mi_lock *lock);
 void mi_lock_take(mi_lock *lock);
 void mi_lock_give(mi_lock *lock);
+
+// What threads wait for under a lock. A wait may end for no reason, so it stands in a loop on what is waited for.
+typedef struct mi_condition {
+    pthread_cond_t condition;
+} mi_condition;
+
+bool mi_condition_init(mi_condition *condition);
+void mi_condition_destroy(mi_condition *condition);
+// Gives the lock back, waits, and takes it again.
+void mi_condition_wait(mi_condition *condition, mi_lock *lock);
+void mi_condition_wake_all(mi_condition *condition);
+
+// Where one thread sleeps until others wake it. A wake-up that comes before the sleep is kept, and ends it at once;
+// several that were kept end one.
+typedef struct mi_parker {
+    mi_lock lock;
+    mi_condition condition;
+    bool is_woken;
+} mi_parker;
+
+bool mi_parker_init(mi_parker *parker);
+void mi_parker_destroy(mi_parker *parker);
+void mi_parker_sleep(mi_parker *parker);
+void mi_parker_wake(mi_parker *parker);
+
+// A thread, which stays where it is until it has been waited for.
+typedef struct mi_thread {
+    pthread_t thread;
+    void (*function)(void *argument);
+    void *argument;
+    char name[16]; // as much as the system shows
+} mi_thread;
+
+// Starts a thread that leaves signals to others, but for those that its own instructions cause. A longer name is cut.
+// False: the system gives no thread.
+bool mi_thread_start(mi_thread *thread, const char *name, void (*function)(void *argument), void *argument);
+// Waits for its end. Every thread that was started is waited for once.
+void mi_thread_join(mi_thread *thread);
+
+// How many cores this process may use, at least 1.
+int32_t mi_os_core_count(void);
+
+// Lets the core's other half, or its clock, have a moment: for loops that look for what another thread is about to do.
+static inline void mi_os_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ volatile("yield");
+#endif
+}
 
 // Nanoseconds of a clock that never goes back.
 uint64_t mi_os_nanoseconds(void);

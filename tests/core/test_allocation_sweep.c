@@ -64,6 +64,8 @@ typedef struct sweep {
     mica_journal *journal;        // as well
     mica_journal_reader *reading; // as well
     mica_synctest *synctest;      // as well
+    mica_jobs *jobs;              // as well: of one thread
+    int32_t job_count;            // of its jobs that have run
     mica_extract *extract;        // as well: one list of int32_t
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
@@ -125,6 +127,7 @@ static void end(sweep *s) {
     s->inside = NULL;
     mica_commands_destroy(s->commands);
     mica_slot_map_destroy(s->map);
+    mica_jobs_release(s->jobs);
     mica_catalog_destroy(s->catalog);
     mica_snapshot_release(s->snapshot);
     mica_delta_release(s->delta);
@@ -1099,6 +1102,24 @@ static bool catalog_enter(sweep *s) {
 static bool system_add_named(sweep *s) {
     return mica_system_add_named(s->w.world, s->catalog, "late").id != 0;
 }
+static mica_jobs *create_jobs(sweep *s) {
+    return mica_jobs_create(&(mica_jobs_def){.thread_count = 1, .allocator = test_allocator_hooks(&s->w.allocator)});
+}
+static void make_jobs(sweep *s) {
+    s->jobs = create_jobs(s);
+    assert_non_null(s->jobs);
+}
+static void count_job(void *data) {
+    ((sweep *)data)->job_count++;
+}
+static bool jobs_create(sweep *s) {
+    mica_jobs *jobs = create_jobs(s);
+    mica_jobs_release(jobs);
+    return jobs != NULL;
+}
+static bool job_start(sweep *s) {
+    return mica_job_start(s->jobs, count_job, s).generation != 0;
+}
 static bool slot_map_create(sweep *s) {
     const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
     mica_slot_map *map = mica_slot_map_create(8, 8, &hooks);
@@ -1424,6 +1445,8 @@ static const sweep_operation operations[] = {
     {"mica_iter_store", iter_store, NULL, false},
     {"mica_iter_write", iter_write, NULL, false},
     {"mica_iter_write_lane", iter_write_lane, NULL, false},
+    {"mica_job_start", job_start, make_jobs, false},
+    {"mica_jobs_create", jobs_create, NULL, false},
     {"mica_journal_create", journal_create, without_hooks, false},
     {"mica_journal_open", journal_open, write_journal, false},
     {"mica_journal_replay", journal_replay, open_reading, true},
@@ -1871,6 +1894,19 @@ static bool a_map_is_used_up(sweep *s) {
     s->map = NULL;
     return found && removed && cleared;
 }
+static void start_job(sweep *s) {
+    make_jobs(s);
+    assert_true(job_start(s));
+}
+static bool jobs_are_used_up(sweep *s) {
+    mica_job first = {0, 1}; // of the pool's first slot
+    const bool is_known = mica_jobs_thread_count(mica_jobs_retain(s->jobs)) == 1;
+    mica_jobs_release(s->jobs);
+    const bool has_run = mica_job_wait(s->jobs, first) == MICA_OK && mica_job_done(s->jobs, first);
+    mica_jobs_release(s->jobs);
+    s->jobs = NULL;
+    return is_known && has_run && s->job_count == 1;
+}
 static bool a_catalog_is_used_up(sweep *s) {
     const mica_system_def *def = mica_catalog_find(s->catalog, "late");
     const bool found = def != NULL && mica_catalog_count(s->catalog) == 1 && mica_catalog_at(s->catalog, 0) == def;
@@ -2097,6 +2133,11 @@ static const sweep_operation needs_nothing[] = {
     {"mica_iter_store_id", lanes_are_walked, launch_boat, false},
     {"mica_iter_write_id", a_known_query_is_walked, walk_once, false},
     {"mica_iter_write_lane_id", lanes_are_walked, launch_boat, false},
+    {"mica_job_done", jobs_are_used_up, start_job, false},
+    {"mica_job_wait", jobs_are_used_up, start_job, false},
+    {"mica_jobs_release", jobs_are_used_up, start_job, false},
+    {"mica_jobs_retain", jobs_are_used_up, start_job, false},
+    {"mica_jobs_thread_count", jobs_are_used_up, start_job, false},
     {"mica_journal_checksum", a_reader_answers, open_reading, false},
     {"mica_journal_close", nothing_is_ended, NULL, false},
     {"mica_journal_reader_close", nothing_is_ended, NULL, false},
