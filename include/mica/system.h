@@ -33,6 +33,7 @@
 
 #include <mica/commands.h>
 #include <mica/query.h>
+#include <mica/snapshot.h>
 #include <mica/world.h>
 
 MICA_BEGIN
@@ -256,9 +257,9 @@ MICA_API void *mica_run_user(const mica_run *run);
 MICA_API mica_query *mica_run_query(mica_run *run, int32_t number);
 
 /// Ends the tick with an error once this function returns: systems after this one do not run, commands not yet applied
-/// are dropped, the tick does not count; what barriers applied stays. `code` is not `MICA_OK` (taken as `MICA_FAILED`,
-/// as are numbers that are no code); `text` is copied, up to 255 bytes of it. The first failure of a tick counts. In a
-/// stop function: drops what it recorded and sends the text to the log.
+/// are dropped, the tick does not count; what barriers applied stays, unless the world restores failed ticks. `code` is
+/// not `MICA_OK` (taken as `MICA_FAILED`, as are numbers that are no code); `text` is copied, up to 255 bytes of it.
+/// The first failure of a tick counts. In a stop function: drops what it recorded and sends the text to the log.
 MICA_API void mica_run_fail(mica_run *run, mica_result code, const char *text);
 
 // The clock
@@ -269,6 +270,20 @@ MICA_API void mica_run_fail(mica_run *run, mica_result code, const char *text);
 /// Whatever happens, all that it changed carries versions above those before, and later changes versions above its own.
 /// Allocates nothing unless systems were added or removed or what they do needs memory. O(systems) and what they do.
 MICA_API mica_result mica_world_step(mica_world *world, float delta_seconds);
+
+/// Lets steps that fail leave the world as it was when they began, or no longer: a snapshot is taken before each, and
+/// restored if a system fails, with `options` (may be NULL; `tell` lets observers undo outside of the world what they
+/// did). It holds for ticks, for steps of a paused world and for single systems, from the next one on. Systems that
+/// were added or removed in such a tick stay so, and stop functions run in the restored world; which are enabled is
+/// state. Messages that were taken in are events already, and what other threads have posted since waits on.
+///
+/// A step then refuses as `mica_snapshot_take` besides, before it has begun. If the state cannot be restored
+/// (`MICA_OUT_OF_MEMORY`, `MICA_LIMIT`), that code is returned in place of the system's, the message names both, and
+/// the world is what a failed tick leaves. Refuses: `MICA_LOCKED`, `MICA_INVALID` (no world), `MICA_OUT_OF_MEMORY`.
+/// O(1); each step costs a snapshot more: O(columns of all chunks + what was written since the step before), and what
+/// is said there of addresses for writing.
+MICA_API mica_result mica_world_restore_failed_ticks(mica_world *world, bool restores,
+                                                     const mica_restore_options *options);
 
 /// Draws a line between changes: those so far carry versions up to the one that is returned, later ones higher
 /// versions. For programs that ask for changes outside systems: `mica_each_since(query, version, it)` (query.h). A

@@ -9,14 +9,14 @@
 // that nothing that happens while the tick is wound up hides it.
 #include "run/extract.h"
 
-#include <mica/inbox.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
+#include "state/restore.h"
 #include "world/commands.h"
+#include "world/inbox.h"
 #include "world/query.h"
 #include "world/rewind.h"
 #include "world/tracker.h"
@@ -229,11 +229,56 @@ static bool is_in_stage(const mi_system *system, mica_stage stage) {
     return false;
 }
 
-static mica_result fail_tick(const mi_systems *systems, const mi_failure *failure, const char *call) {
+// `restored`: whether what the step did was taken back, where that was asked for.
+static mica_result fail_tick(const mi_systems *systems, const mi_failure *failure, mica_result restored,
+                             const char *call) {
+    const mica_log_handler *log = &systems->world->log;
+    const char *stage = systems->stages.data[failure->stage];
+    if (restored != MICA_OK) {
+        return mi_fail(log, restored, call,
+                       "system \"{}\" failed in stage \"{}\" of tick {} with: {}; and what was before could not be "
+                       "restored: {}",
+                       MI_TEXT(failure->system), MI_TEXT(stage), MI_UINT(systems->tick),
+                       MI_TEXT(mica_result_text(failure->code)), MI_TEXT(mica_result_text(restored)));
+    }
     const mi_pieces pieces = mi_text_pieces(failure->text);
-    return mi_fail(&systems->world->log, failure->code, call, "system \"{}\" failed in stage \"{}\" of tick {}: {}{}{}",
-                   MI_TEXT(failure->system), MI_TEXT(systems->stages.data[failure->stage]), MI_UINT(systems->tick),
-                   MI_TEXT(pieces.first), MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
+    return mi_fail(log, failure->code, call, "system \"{}\" failed in stage \"{}\" of tick {}: {}{}{}",
+                   MI_TEXT(failure->system), MI_TEXT(stage), MI_UINT(systems->tick), MI_TEXT(pieces.first),
+                   MI_TEXT(pieces.second), MI_TEXT(pieces.rest));
+}
+
+mica_result mica_world_restore_failed_ticks(mica_world *world, bool restores, const mica_restore_options *options) {
+    mi_systems *systems = mi_systems_open(world, __func__);
+    if (systems == NULL || mi_systems_check_idle(systems, __func__) != MICA_OK) {
+        return mica_last_result();
+    }
+    systems->restores_failed = restores;
+    systems->restore_options = options == NULL ? (mica_restore_options){0} : *options;
+    if (!restores) {
+        mica_snapshot_release(systems->step_begin);
+        systems->step_begin = NULL;
+    }
+    return MICA_OK;
+}
+
+// Takes the state that is restored if the step fails.
+static mica_result take_begin(mi_systems *systems, const char *call) {
+    mica_snapshot *taken = mi_snapshot_take(systems->world, false, call);
+    if (taken == NULL) {
+        return mica_last_result();
+    }
+    mica_snapshot_release(systems->step_begin);
+    systems->step_begin = taken;
+    return MICA_OK;
+}
+
+// Takes a step that failed back, if that was asked for. Messages that wait stay: others may have posted them meanwhile.
+static mica_result take_back(mi_systems *systems, const char *call) {
+    if (!systems->restores_failed) {
+        return MICA_OK;
+    }
+    return mi_snapshot_restore_without(&mi_inbox_part, systems->step_begin, systems->world, &systems->restore_options,
+                                       call);
 }
 
 // Parts may add further ones meanwhile, whose turn it is then as well.
@@ -260,7 +305,10 @@ static mica_result check_step(mi_systems *systems, float delta_seconds, const ch
 
 // Brings the plan and what is enabled up to date, and lets systems run.
 static mica_result begin_systems(mi_systems *systems, const char *call) {
-    const mica_result result = mi_systems_prepare(systems, call);
+    mica_result result = mi_systems_prepare(systems, call);
+    if (result == MICA_OK && systems->restores_failed) {
+        result = take_begin(systems, call);
+    }
     for (uint32_t i = 0; result == MICA_OK && i < systems->all.count; i++) {
         systems->all.data[i]->enabled = systems->all.data[i]->enabled_next;
     }
@@ -277,8 +325,9 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
     for (uint32_t i = 0; failure->code != MICA_OK && i < systems->all.count; i++) {
         mica_commands_clear(systems->all.data[i]->commands);
     }
+    const mica_result restored = failure->code == MICA_OK ? MICA_OK : take_back(systems, call);
     mi_systems_sweep(systems);
-    return failure->code == MICA_OK ? MICA_OK : fail_tick(systems, failure, call);
+    return failure->code == MICA_OK ? MICA_OK : fail_tick(systems, failure, restored, call);
 }
 
 static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {

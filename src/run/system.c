@@ -117,6 +117,7 @@ static void free_systems(mica_world *world, void *state) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->described);
     mi_extracts_free(systems);
+    mica_snapshot_release(systems->step_begin);
     mi_plan_free(&systems->plan, heap);
     mi_plan_free(&systems->next_plan, heap);
     mi_heap_release(heap, MICA_MEMORY_SYSTEMS, systems, sizeof(*systems), _Alignof(mi_systems));

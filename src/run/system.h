@@ -95,6 +95,9 @@ typedef struct mi_systems {
     mica_step_function watch;  // is called after each step; NULL: nobody is
     void *watch_user;
     MI_ARRAY(struct mica_extract *) extracts;
+    bool restores_failed;                 // the state in which a step begins is restored if it fails
+    mica_restore_options restore_options; // how
+    mica_snapshot *step_begin; // that state, kept so that the next one shares with it; NULL: none was taken yet
 } mi_systems;
 
 // The systems of a world; NULL: it has none yet.

@@ -580,10 +580,11 @@ static void commit_system(mica_world *world, const prepared_system *own) {
     commit_readers(own);
 }
 
-// Those that count as started, in their order, then those that have only to be stopped.
+// Those that count as started, in their order, then those that have only to be stopped, among them who was removed in
+// the tick that is being taken back.
 static void commit_starts(mi_systems *systems, prepared_systems *prepared) {
     for (uint32_t i = 0; i < systems->started.count; i++) {
-        if (!systems->started.data[i]->started) {
+        if (!systems->started.data[i]->started || systems->started.data[i]->removed) {
             prepared->started.data[prepared->started.count++] = systems->started.data[i];
         }
     }

@@ -130,6 +130,9 @@ static const mi_part_image *find_image(const mica_snapshot *snapshot, const mi_p
 static bool prepare_part(mi_restore *restore, const mi_part *part, const mi_part_image *image) {
     mica_world *world = restore->world;
     mi_prepared_parts *prepared = restore->parts;
+    if (part == restore->without) {
+        return true;
+    }
     const bool is_made = restore->snapshot->is_made;
     // Observers that are told of the restore may write to what is as it was until then.
     const bool may_change = restore->telling != NULL && restore->tells_all;

@@ -96,8 +96,8 @@ static mica_result check(const mica_snapshot *snapshot, mica_world *world, const
     return result;
 }
 
-mica_result mi_snapshot_restore(mica_snapshot *snapshot, mica_world *world, const mica_restore_options *options,
-                                const char *call) {
+mica_result mi_snapshot_restore_without(const mi_part *part, mica_snapshot *snapshot, mica_world *world,
+                                        const mica_restore_options *options, const char *call) {
     mica_result result = check(snapshot, world, call);
     if (result != MICA_OK) {
         return result;
@@ -108,7 +108,8 @@ mica_result mi_snapshot_restore(mica_snapshot *snapshot, mica_world *world, cons
     mi_restore restore = {.world = world,
                           .snapshot = snapshot,
                           .base = mi_state_find(world)->base,
-                          .tells_all = options != NULL && options->tell};
+                          .tells_all = options != NULL && options->tell,
+                          .without = part};
     if (!prepare(&restore)) {
         cancel(&restore);
         return say_failure(&restore, call);
@@ -116,6 +117,11 @@ mica_result mi_snapshot_restore(mica_snapshot *snapshot, mica_world *world, cons
     commit(&restore, snapshot);
     mi_world_finish(world, call);
     return MICA_OK;
+}
+
+mica_result mi_snapshot_restore(mica_snapshot *snapshot, mica_world *world, const mica_restore_options *options,
+                                const char *call) {
+    return mi_snapshot_restore_without(NULL, snapshot, world, options, call);
 }
 
 mica_result mica_snapshot_restore(mica_snapshot *snapshot, mica_world *world, const mica_restore_options *options) {

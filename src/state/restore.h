@@ -21,6 +21,7 @@ typedef struct mi_restore {
     struct mi_prepared_parts *parts;       // of parts.c
     mi_epochs *epochs;                     // that count afterwards
     bool tells_all;                        // programs' observers too
+    const mi_part *without;                // stays as it is; NULL: none does
     struct mi_telling *telling;            // of tell.c; NULL: nobody is told
 } mi_restore;
 
@@ -48,6 +49,10 @@ void mi_parts_cancel(mi_restore *restore);
 bool mi_pools_prepare(mi_restore *restore);
 void mi_pools_commit(mi_restore *restore);
 void mi_pools_cancel(mi_restore *restore);
+
+// As mi_snapshot_restore, but that one part of the world's stays as it is.
+mica_result mi_snapshot_restore_without(const mi_part *part, mica_snapshot *snapshot, mica_world *world,
+                                        const mica_restore_options *options, const char *call);
 
 // Restores a snapshot of a world of the same schema; `call` is for messages. As mica_snapshot_restore.
 mica_result mi_snapshot_restore(mica_snapshot *snapshot, mica_world *world, const mica_restore_options *options,

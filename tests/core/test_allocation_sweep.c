@@ -1841,6 +1841,10 @@ static bool a_frame_is_handed_over(sweep *s) {
     mica_extract_destroy(s->extract);
     return worked;
 }
+static bool a_failed_tick_is_asked_back(sweep *s) {
+    return mica_world_restore_failed_ticks(s->w.world, true, NULL) == MICA_OK &&
+           mica_world_restore_failed_ticks(s->w.world, false, NULL) == MICA_OK;
+}
 static bool numbers_are_drawn(sweep *s) {
     mica_random *random = mica_world_random(s->w.world);
     mica_random seeded = mica_random_seeded(MICA_RANDOM_SEED);
@@ -2255,6 +2259,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_plan_graph", the_plan_is_told, NULL, false},
     {"mica_world_random", numbers_are_drawn, NULL, false},
     {"mica_world_refresh", killed_ones_are_destroyed, hide_one, false},
+    {"mica_world_restore_failed_ticks", a_failed_tick_is_asked_back, NULL, false},
     {"mica_world_schema", a_world_answers, NULL, false},
     {"mica_world_set_budget", figures_are_told, NULL, false},
     {"mica_world_set_time_scale", the_clock_is_set, NULL, false},
