@@ -16,17 +16,27 @@
 /// those that conflict run in the order of the plan, one after the other; those that do not may run side by side.
 /// *Exclusive* systems, those without any query and access among them, run by themselves.
 ///
+/// **Turns.** An enabled system runs in each tick unless its definition says when it has its turn: every so many ticks,
+/// after an interval of time, only while, or at the moment when, a *state of the program* has a value, and only if its
+/// condition holds. All that is given has to agree. A state of the program is a resource whose type is an enumeration:
+/// whoever sets it (`mica_set_resource(world, Phase, {PLAYING})`) changes from the next tick on which systems run.
+/// Turns keep the system's place in the plan and its barriers; a system that has not had its turn for a while has
+/// missed no change (query.h). Rates and states are looked at once, at the start of a tick. Time counts for an interval
+/// while the system is enabled and its states let it run; a tick that fails counts for nothing. Steps of a paused world
+/// (`mica_world_step_paused`) count for the systems that go on in them; where these run every so many ticks, steps are
+/// counted instead.
+///
 /// Adding, removing, enabling and disabling systems changes what runs from the next tick on, also when a system does
 /// it: the running tick goes on as it was planned. What can be asked about systems changes at once.
 ///
 /// Snapshots (snapshot.h) hold of each system its own value, its random numbers, where its readers of events stand,
-/// since when changes count for it, whether it is enabled, and whether it was started; and the clock. Systems go by
-/// their names: a restore changes values where they are, passes over systems that the world does not have, and brings
-/// those that the state does not know back to how they were added, with constructed values. Which systems there are,
-/// their functions, their order and what was measured stay. A restore runs no start and stop functions, but it says who
-/// was started: one that was not yet is started again before its next run, as its traces in the world are gone; one
-/// that was is not, wherever the state came from. A stop function runs once in the end if its system counts as started,
-/// or was started in this world since it was last stopped.
+/// since when changes count for it, whether it is enabled, whether it was started, and how far it is from its turn; and
+/// the clock. Systems go by their names: a restore changes values where they are, passes over systems that the world
+/// does not have, and brings those that the state does not know back to how they were added, with constructed values.
+/// Which systems there are, their functions, their order and what was measured stay. A restore runs no start and stop
+/// functions, but it says who was started: one that was not yet is started again before its next run, as its traces in
+/// the world are gone; one that was is not, wherever the state came from. A stop function runs once in the end if its
+/// system counts as started, or was started in this world since it was last stopped.
 ///
 /// All functions here belong to the world's thread.
 #pragma once
@@ -76,11 +86,12 @@ typedef struct mica_system {
     uint32_t id;
 } mica_system;
 
-/// Most further queries, order constraints, further stages, and entries of access of a system.
+/// Most further queries, order constraints, further stages, entries of access, and states of the program of a system.
 #define MICA_SYSTEM_QUERY_MAX 8
 #define MICA_SYSTEM_ORDER_MAX 8
 #define MICA_SYSTEM_STAGE_MAX 4
 #define MICA_SYSTEM_ACCESS_MAX 32
+#define MICA_SYSTEM_GATE_MAX 4
 
 /// A query of a system.
 typedef struct mica_query_def {
@@ -93,6 +104,22 @@ typedef struct mica_access {
     mica_component component;
     bool writes; ///< and may read
 } mica_access;
+
+/// How a system is bound to a state of the program.
+typedef enum mica_gate_use {
+    MICA_GATE_NONE,  ///< ends a list
+    MICA_GATE_WHILE, ///< it runs in ticks at whose start the state has the value
+    MICA_GATE_ENTER, ///< in those of them alone at whose predecessor's start it did not; also the first of all
+    MICA_GATE_EXIT   ///< in ticks at whose start it does not have the value any more, and did at the predecessor's
+} mica_gate_use;
+
+/// A state of the program and a value of it. Either `type` or `component` is set.
+typedef struct mica_gate {
+    mica_type *type; ///< an enumeration; its resource is the state
+    mica_component component;
+    uint8_t use; ///< a `mica_gate_use`
+    int64_t value;
+} mica_gate;
 
 /// A further stage of a system.
 typedef struct mica_system_place {
@@ -126,6 +153,17 @@ typedef struct mica_system_def {
     /// What is read and written beside the queries, `mica_reads(T)` and `mica_writes(T)`; ends at the first zero. No
     /// access and no query at all: the system is exclusive.
     mica_access access[MICA_SYSTEM_ACCESS_MAX];
+    int32_t every;  ///< it runs in every so many ticks; 0 and 1: in each
+    int32_t offset; ///< 0 to below `every`: in the ticks whose number divided by `every` leaves this
+    /// It runs when so much time has passed, at most once a tick, in the tick whose end is nearest to that moment; 0:
+    /// in each. Turns do not drift: what a turn came too early or late is left to the next.
+    double interval_seconds;
+    /// States of the program, `mica_while(T, VALUE)`, `mica_on_enter(T, VALUE)` and `mica_on_exit(T, VALUE)`; ends at
+    /// the first zero.
+    mica_gate gates[MICA_SYSTEM_GATE_MAX];
+    /// Asked right before `run` (and `start`), in each stage, with the same access and on the same thread; false: not
+    /// now. Structure is locked meanwhile, also for exclusive systems; `mica_run_fail` fails the tick.
+    bool (*condition)(mica_run *run);
     mica_type *state;       ///< type of the system's own value, constructed when it is added and destructed when it is
                             ///< removed, after its stop function; owned by the world
     void *user;             ///< for constants
@@ -136,11 +174,11 @@ typedef struct mica_system_def {
 } mica_system_def;
 
 /// Adds a system, from the next tick on. 0 on failure: `MICA_INVALID` (no name, no function, a stage that there is not
-/// or that is named twice, bad counts), `MICA_EXISTS` (the name), `MICA_CYCLE` (its constraints, or what others say of
-/// its name, close a cycle; the message names the systems on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`,
-/// `MICA_UNKNOWN` (a component of its access), `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and
-/// `mica_schema_register`. Makes the plan of the next tick: O(systems * stages + constraints * log(systems) + what all
-/// systems touch).
+/// or that is named twice, bad counts, a bad rate, a state of the program that is no enumeration), `MICA_EXISTS` (the
+/// name), `MICA_CYCLE` (its constraints, or what others say of its name, close a cycle; the message names the systems
+/// on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`, `MICA_UNKNOWN` (a component of its access or states),
+/// `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. Makes the plan of the next tick:
+/// O(systems * stages + constraints * log(systems) + what all systems touch).
 MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *def);
 
 #define MICA_ACCESS_(T, WRITES) \
@@ -155,6 +193,21 @@ MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *d
 #define mica_reads(T) MICA_ACCESS(T, false)
 /// An entry of `mica_system_def.access`: values of this type are written; they may be read, too.
 #define mica_writes(T) MICA_ACCESS(T, true)
+
+#define MICA_GATE_(T, USE, VALUE) \
+    { mica_type_of(T), 0, (USE), (VALUE) }
+#ifdef __cplusplus
+#define MICA_GATE(T, USE, VALUE) (mica_gate MICA_GATE_(T, USE, VALUE))
+#else
+#define MICA_GATE(T, USE, VALUE) ((mica_gate)MICA_GATE_(T, USE, VALUE))
+#endif
+
+/// An entry of `mica_system_def.gates`: the system runs while the state of the program `T` is `VALUE`.
+#define mica_while(T, VALUE) MICA_GATE(T, MICA_GATE_WHILE, VALUE)
+/// An entry of `mica_system_def.gates`: the system runs once when the state of the program `T` has become `VALUE`.
+#define mica_on_enter(T, VALUE) MICA_GATE(T, MICA_GATE_ENTER, VALUE)
+/// An entry of `mica_system_def.gates`: the system runs once when the state of the program `T` is no longer `VALUE`.
+#define mica_on_exit(T, VALUE) MICA_GATE(T, MICA_GATE_EXIT, VALUE)
 
 /// Removes a system, from the next tick on. Its stop function runs now or, inside a tick or a stop function, when that
 /// has ended, in order of addition if there are several; a tick that fails removes it all the same. Its name is free at
@@ -215,7 +268,8 @@ MICA_API mica_result mica_world_watch_steps(mica_world *world, mica_step_functio
 /// is exclusive, and so is `mica_world_step`. Other worlds may be used, and stepped.
 MICA_API mica_world *mica_run_world(const mica_run *run);
 
-/// The length of the tick, or of the step of a paused world, in seconds; 0 in a stop function.
+/// The length of the tick, or of the step of a paused world, in seconds; 0 in a stop function. Of a system that has a
+/// rate, in ticks or in time: how much time has been counted since its last run.
 MICA_API float mica_delta_time(const mica_run *run);
 
 /// Whether the world is paused in this step: it is none that counts, and only systems that go on while it is run. True

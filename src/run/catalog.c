@@ -110,6 +110,12 @@ static mica_result check_def(const mica_catalog *catalog, const mica_system_def 
     for (int32_t i = 0; i < def->query_count; i++) {
         has_ids |= names_component_by_id(def->queries[i].terms);
     }
+    for (int32_t i = 0; i < MICA_SYSTEM_ACCESS_MAX; i++) {
+        has_ids |= def->access[i].component != 0;
+    }
+    for (int32_t i = 0; i < MICA_SYSTEM_GATE_MAX; i++) {
+        has_ids |= def->gates[i].component != 0;
+    }
     if (has_ids) {
         return mi_fail(NULL, MICA_INVALID, call, "system \"{}\" names a component by its id in one schema",
                        MI_TEXT(def->name));

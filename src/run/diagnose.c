@@ -178,6 +178,17 @@ static bool add_reason(mi_text_out *text, const mi_systems *systems, const mi_sy
         mi_text_add(text, "it is disabled; mica_system_enable lets it run");
         return true;
     }
+    if (failure->code == MICA_OK && system->turn.held_back) {
+        mi_text_add(text, "its condition did not hold at its last turn");
+        return true;
+    }
+    const mi_gate *gate = failure->code == MICA_OK ? mi_turn_closed_gate(&system->turn) : NULL;
+    if (gate != NULL) {
+        mi_text_add(text, "it runs ");
+        mi_gate_add_text(text, systems->world->schema, gate);
+        mi_text_add(text, ", which was not so in the last tick");
+        return true;
+    }
     if (failure->code == MICA_OK || !system->enabled) {
         return false;
     }

@@ -5,6 +5,7 @@
 // to be allocated.
 #include <mica/schedule.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -78,6 +79,26 @@ static void remark(remarks *to, const char *text) {
     to->is_open = true;
 }
 
+static void remark_turn(remarks *to, const mi_systems *systems, const mi_turn *turn) {
+    char text[64] = "";
+    if (turn->interval_seconds > 0) {
+        snprintf(text, sizeof(text), "every %g s", turn->interval_seconds);
+    } else if (turn->every > 1) {
+        snprintf(text, sizeof(text), turn->offset > 0 ? "every %u ticks from %u" : "every %u ticks", turn->every,
+                 turn->offset);
+    }
+    if (text[0] != 0) {
+        remark(to, text);
+    }
+    for (uint32_t i = 0; i < turn->gate_count; i++) {
+        remark(to, "");
+        mi_gate_add_text(to->out, systems->world->schema, &turn->gates[i]);
+    }
+    if (turn->condition != NULL) {
+        remark(to, "on condition");
+    }
+}
+
 static void add_system(mi_text_out *out, const mi_systems *systems, const mi_plan_step *step) {
     remarks to = {.out = out};
     mi_text_add(out, "  %s", step->system->name);
@@ -89,6 +110,7 @@ static void add_system(mi_text_out *out, const mi_systems *systems, const mi_pla
     } else if (step->system->main_thread) {
         remark(&to, "main thread");
     }
+    remark_turn(&to, systems, &((const mi_system *)step->system)->turn);
     for (uint32_t i = 0; i < step->wait_count; i++) {
         if (i == 0) {
             remark(&to, "waits for ");

@@ -35,16 +35,22 @@ static void fail(mi_failure *failure, const mi_system *system, mica_stage stage,
 }
 
 void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
-    if (system->functions[call] == NULL) {
+    const bool is_condition = call == MI_CALL_CONDITION;
+    if (is_condition ? system->turn.condition == NULL : system->functions[call] == NULL) {
+        run->holds = true;
         return;
     }
     mica_world *world = run->world;
     const uint32_t walk_count = world->front.walk_count;
     world->running = run;
     world->running_system = system->order.name;
-    world->front.running_locks = call == MI_CALL_RUN && !system->order.exclusive;
+    world->front.running_locks = is_condition || (call == MI_CALL_RUN && !system->order.exclusive);
     world->running_since = run->since;
-    system->functions[call](run);
+    if (is_condition) {
+        run->holds = system->turn.condition(run);
+    } else {
+        system->functions[call](run);
+    }
     world->running = NULL;
     world->running_system = NULL;
     world->front.running_locks = false;
@@ -93,6 +99,16 @@ static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
     if (run->failure->code == MICA_OK) {
         system->since = run->world->store.version;
     }
+}
+
+// Runs a system if its condition holds; false: it does not.
+static bool take_turn(mi_systems *systems, mi_system *system, mica_run *run) {
+    mi_system_call(system, MI_CALL_CONDITION, run);
+    system->turn.held_back = !run->holds;
+    if (run->failure->code == MICA_OK && run->holds) {
+        run_system(systems, system, run);
+    }
+    return run->holds || run->failure->code != MICA_OK;
 }
 
 // Applies what a system has recorded in a stage.
@@ -175,8 +191,10 @@ static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failu
             if (!mi_step_runs(systems, step)) {
                 continue;
             }
-            mica_run run = make_run(systems, system, step->stage, delta_seconds, failure);
-            run_system(systems, system, &run);
+            mica_run run = make_run(systems, system, step->stage, mi_turn_delta(&system->turn, delta_seconds), failure);
+            if (!take_turn(systems, system, &run)) {
+                continue;
+            }
         }
         if (MICA_UNLIKELY(systems->watch != NULL)) {
             tell_step(systems, i);
@@ -333,7 +351,11 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
 static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
     mi_observers_begin_tick(systems->world);
     const uint64_t begin = mi_os_nanoseconds();
+    mi_turns_begin(systems, delta_seconds);
     run_plan(systems, delta_seconds, failure);
+    if (failure->code == MICA_OK) {
+        mi_turns_end(systems, delta_seconds);
+    }
     mi_observers_end_tick(systems->world, mi_os_nanoseconds() - begin);
 }
 

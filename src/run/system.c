@@ -616,10 +616,10 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->enabled_next = system->enabled_first;
     system->runs_while_paused = def->runs_while_paused;
     system->begun_before = systems->begun_count;
-    if (add_places(systems, system, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
-        add_queries(world, system, def) != MICA_OK || add_access(world, system, def, call) != MICA_OK ||
-        add_commands(world, system, def, call) != MICA_OK || add_state(world, system, def, call) != MICA_OK ||
-        enter(systems, system, call) != MICA_OK) {
+    if (mi_turn_make(&system->turn, world, def, call) != MICA_OK || add_places(systems, system, def, call) != MICA_OK ||
+        add_texts(world, system, def, call) != MICA_OK || add_queries(world, system, def) != MICA_OK ||
+        add_access(world, system, def, call) != MICA_OK || add_commands(world, system, def, call) != MICA_OK ||
+        add_state(world, system, def, call) != MICA_OK || enter(systems, system, call) != MICA_OK) {
         free_system(world, system);
         return (mica_system){0};
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "run/plan.h"
+#include "run/turns.h"
 #include "world/event.h"
 #include "world/world.h"
 
@@ -9,7 +10,7 @@ typedef struct mi_system {
     mi_plan_system order; // first: a plan's steps lead back to the system
     uint32_t id;
     uint32_t place;                      // in `named`
-    void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
+    void (*functions[3])(mica_run *run); // by mi_call, but for the condition; those to start and to stop may be NULL
     void *user;
     mica_random random; // its own generator
     mica_query *query;  // NULL: none
@@ -26,6 +27,7 @@ typedef struct mi_system {
     bool stop_due;      // its stop function has to run: it counts as started, or did before a restore
     bool removed;       // from the next tick on
     bool runs_while_paused;
+    mi_turn turn;
     uint64_t since;        // version of its last run that did not fail; 0: none
     uint32_t listing;      // the last mica_world_systems that named it
     uint64_t begun_before; // ticks begun before it was added
@@ -34,7 +36,7 @@ typedef struct mi_system {
     uint64_t last_nanoseconds;
 } mi_system;
 
-typedef enum mi_call { MI_CALL_START, MI_CALL_RUN, MI_CALL_STOP } mi_call;
+typedef enum mi_call { MI_CALL_START, MI_CALL_RUN, MI_CALL_STOP, MI_CALL_CONDITION } mi_call;
 
 // Why a tick ends early.
 typedef struct mi_failure {
@@ -62,6 +64,7 @@ struct mica_run {
     bool is_paused; // a step of the paused world
     uint64_t tick;
     uint64_t since; // since when changes count
+    bool holds;     // what the condition has said
 };
 
 typedef struct mi_systems {
@@ -77,8 +80,10 @@ typedef struct mi_systems {
     mi_plan next_plan;
     mi_plan_age plan_age;
     uint32_t last_id;
-    uint32_t removed_count; // in `all`
-    uint32_t listing;       // grows with each mica_world_systems
+    uint32_t removed_count;     // in `all`
+    uint32_t listing;           // grows with each mica_world_systems
+    uint64_t paused_step_count; // steps of the paused world; no state, as it counts for those alone
+    uint64_t version_before;    // the world's, when the running step began
     bool ticking;
     bool stopping;           // stop functions run
     bool is_paused_step;     // what runs is a step of the paused world
@@ -108,7 +113,7 @@ mi_systems *mi_systems_open(mica_world *world, const char *call);
 // Whether the system of a step of the plan runs in the running tick, or step of the paused world.
 static inline bool mi_step_runs(const mi_systems *systems, const mi_plan_step *step) {
     const mi_system *system = (const mi_system *)step->system;
-    return system->enabled &&
+    return system->enabled && system->turn.is_here &&
            (!systems->is_paused_step || system->runs_while_paused || systems->stages_while_paused.data[step->stage]);
 }
 

@@ -3,6 +3,8 @@
 //   u64 ticks completed, u64 bits of the seconds that are due, u64 bits of the time scale, u8 whether the clock is
 //   paused, u32 systems; by system, ascending by name:
 //     text name, u32 bytes of what follows, u8 flags, 4 u64 random numbers,
+//     if it has a rate or states of the program: u64 bits of the seconds that are due, u64 bits of those that have
+//     passed, u8 which of the states had their values,
 //     u32 event readers, by reader ascending by type: text type, u64 events it has yet to see,
 //     if it has a value: text type, the value (beside the bytes if its type owns something; of a transient type that
 //     does in a bare record not at all, and then the system keeps the value that it has)
@@ -27,10 +29,11 @@
 
 static const char call[] = "mica_snapshot_restore";
 
-enum { FLAG_ENABLED = 1, FLAG_VALUE = 2, FLAG_HOOKS = 4, FLAG_ALL = 7 };
+enum { FLAG_ENABLED = 1, FLAG_VALUE = 2, FLAG_HOOKS = 4, FLAG_TURN = 8, FLAG_ALL = 15 };
 enum {
     RANDOM_BYTE_SIZE = 32,
     FIXED_BYTE_SIZE = 1 + RANDOM_BYTE_SIZE + 4, // of what follows a system's name and its number of bytes
+    TURN_BYTE_SIZE = 8 + 8 + 1,
     READER_LEAST_BYTE_SIZE = 4 + 8,
     AGE_BYTE_SIZE = 8,
     SYSTEM_LEAST_BYTE_SIZE = 4 + 4 + FIXED_BYTE_SIZE + AGE_BYTE_SIZE,
@@ -49,7 +52,7 @@ static const char *reader_type(const mica_event_reader *reader) {
 }
 
 static uint32_t body_size(const mi_system *system) {
-    uint32_t size = FIXED_BYTE_SIZE;
+    uint32_t size = FIXED_BYTE_SIZE + (mi_turn_has_state(&system->turn) ? TURN_BYTE_SIZE : 0);
     for (uint32_t i = 0; i < system->event_readers.count; i++) {
         size += text_size(reader_type(system->event_readers.data[i])) + (uint32_t)sizeof(uint64_t);
     }
@@ -70,9 +73,14 @@ static uint8_t *put_system(mi_writer *writer, uint8_t *at, const mi_system *syst
     at = put_name(at, system->order.name);
     at = mi_put_u32(at, body_size(system));
     *at++ = (uint8_t)((system->enabled_next ? FLAG_ENABLED : 0) | (type != NULL ? FLAG_VALUE : 0) |
-                      (is_kept ? FLAG_HOOKS : 0));
+                      (is_kept ? FLAG_HOOKS : 0) | (mi_turn_has_state(&system->turn) ? FLAG_TURN : 0));
     for (uint32_t i = 0; i < sizeof(system->random.words) / sizeof(*system->random.words); i++) {
         at = mi_put_u64(at, system->random.words[i]);
+    }
+    if (mi_turn_has_state(&system->turn)) {
+        at = mi_put_double(at, system->turn.due_seconds);
+        at = mi_put_double(at, system->turn.passed_seconds);
+        *at++ = system->turn.was_open;
     }
     at = mi_put_u32(at, system->event_readers.count);
     for (uint32_t i = 0; i < system->event_readers.count; i++) {
@@ -207,6 +215,9 @@ typedef struct prepared_system {
     bool is_enabled;
     bool is_started;
     bool keeps_value;
+    uint8_t was_open;
+    double due_seconds;
+    double passed_seconds;
     uint64_t age;
     mica_random random;
     const uint8_t *bytes; // of its value
@@ -326,6 +337,20 @@ static void read_value(mica_world *world, mi_reader *reader, prepared_system *ow
     }
 }
 
+// A system whose turns hang on nothing here passes over what the state says of them.
+static void read_turn(mi_reader *reader, prepared_system *own) {
+    const double due_seconds = mi_read_double(reader);
+    const double passed_seconds = mi_read_double(reader);
+    const uint8_t was_open = mi_read_u8(reader);
+    if (reader->result == MICA_OK && (!isfinite(due_seconds) || !isfinite(passed_seconds) || signbit(passed_seconds))) {
+        mi_read_fail(reader, MICA_FORMAT, "the time of a system is not finite, or less than none has passed");
+    } else if (mi_turn_has_state(&own->system->turn)) {
+        own->due_seconds = due_seconds;
+        own->passed_seconds = passed_seconds;
+        own->was_open = was_open & (uint8_t)((1u << own->system->turn.gate_count) - 1);
+    }
+}
+
 static mica_event_reader *find_reader(const mi_system *system, mica_component component) {
     for (uint32_t i = 0; i < system->event_readers.count; i++) {
         if (system->event_readers.data[i]->queue->type->info.id == component) {
@@ -374,7 +399,7 @@ static void read_event_readers(mica_world *world, mi_reader *reader, prepared_sy
 // Passes over what a system keeps that the world does not have, up to `end`.
 static void pass_system(mi_reader *reader, uint8_t flags, size_t end) {
     if ((flags & FLAG_HOOKS) != 0) {
-        mi_read_bytes(reader, RANDOM_BYTE_SIZE);
+        mi_read_bytes(reader, RANDOM_BYTE_SIZE + ((flags & FLAG_TURN) != 0 ? TURN_BYTE_SIZE : 0));
         const uint32_t count = mi_read_count(reader, READER_LEAST_BYTE_SIZE);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t length;
@@ -407,6 +432,9 @@ static void read_system(mica_world *world, mi_reader *reader, prepared_system *o
     own->is_enabled = (flags & FLAG_ENABLED) != 0;
     for (uint32_t i = 0; i < sizeof(own->random.words) / sizeof(*own->random.words); i++) {
         own->random.words[i] = mi_read_u64(reader);
+    }
+    if ((flags & FLAG_TURN) != 0) {
+        read_turn(reader, own);
     }
     read_event_readers(world, reader, own);
     read_value(world, reader, own, flags);
@@ -576,6 +604,9 @@ static void commit_system(mica_world *world, const prepared_system *own) {
     system->started = own->is_started;
     system->since = own->age == 0 || own->age - 1 > version ? 0 : version - (own->age - 1);
     system->random = own->random;
+    system->turn.due_seconds = own->due_seconds;
+    system->turn.passed_seconds = own->passed_seconds;
+    system->turn.was_open = own->was_open;
     commit_value(world, own);
     commit_readers(own);
 }

@@ -163,6 +163,12 @@ static void what_is_wrong_in_every_world_is_refused(void **state) {
     def.query[1] = (mica_term){.component = 3, .use = MICA_USE_READ};
     assert_refused(mica_catalog_enter(catalog, &def), MICA_INVALID, "by its id");
     def = move_def("move");
+    def.access[0].component = 3;
+    assert_refused(mica_catalog_enter(catalog, &def), MICA_INVALID, "by its id");
+    def = move_def("move");
+    def.gates[0] = (mica_gate){.component = 3, .use = MICA_GATE_WHILE};
+    assert_refused(mica_catalog_enter(catalog, &def), MICA_INVALID, "by its id");
+    def = move_def("move");
     def.query_count = 1;
     def.queries[0].terms[0] = (mica_term){.component = 3, .use = MICA_USE_READ};
     assert_refused(mica_catalog_enter(catalog, &def), MICA_INVALID, "by its id");

@@ -287,7 +287,7 @@ static void records_depend_on_no_order_of_adding_or_asking(void **state) {
 static void systems_that_are_gone_are_passed_over(void **state) {
     (void)state;
     const mica_system gone =
-        add_to(world, &(mica_system_def){.name = "b gone", .run = own_on, .state = mica_type_of(Owned)});
+        add_to(world, &(mica_system_def){.name = "b gone", .run = own_on, .state = mica_type_of(Owned), .every = 2});
     const mica_system stays =
         add_to(world, &(mica_system_def){.name = "c stays", .run = own_on, .state = mica_type_of(Owned)});
     const mica_system reads = add_to(world, &(mica_system_def){.name = "a gone too", .run = read_beeps});
@@ -437,6 +437,7 @@ static void add_all_kinds(mica_world *to) {
     add_to(to, &(mica_system_def){.name = "owning", .run = own_on, .state = mica_type_of(Owned)});
     add_to(to, &(mica_system_def){.name = "plain", .run = count_on, .state = mica_type_of(Tally)});
     add_to(to, &(mica_system_def){.name = "reading", .run = read_two_types});
+    add_to(to, &(mica_system_def){.name = "slow", .run = own_on, .state = mica_type_of(Owned), .interval_seconds = 8});
 }
 
 static void saving_without_memory_changes_nothing(void **state) {
