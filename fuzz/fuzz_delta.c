@@ -13,7 +13,6 @@
 // holds all its invariants and goes on.
 #include "fuzz.h"
 
-#include "base/map.h"
 #include "state/delta_target.h"
 #include "state/delta_world.h"
 
@@ -29,6 +28,7 @@ typedef struct stage {
     mica_snapshot *moments[MOMENT_COUNT];
     state_dump dumps[MOMENT_COUNT];
     mica_delta *deltas[DELTA_COUNT];
+    delta_looking looking;
 } stage;
 
 static stage prepared;
@@ -41,6 +41,7 @@ static void end_stage(void) {
         mica_snapshot_release(prepared.moments[i]);
         dump_free(&prepared.dumps[i]);
     }
+    delta_close_parts(&prepared.looking);
     mica_world_destroy(prepared.w.world);
     FUZZ_CHECK_MEMORY(&prepared.allocator);
 }
@@ -60,6 +61,7 @@ static void make_moments(stage *s) {
         state_go_on(&s->w, 20 + i, i == 0 ? 90 : 30);
         link_some(s->w.world, &random);
         FUZZ_CHECK(mica_set_resource(s->w.world, Position, {(float)i, 2, 3}) == MICA_OK, mica_last_error());
+        delta_fill_parts(&s->w, (int32_t)i);
         s->moments[i] = mica_snapshot_take(s->w.world, NULL);
         s->dumps[i] = dump_world(s->w.world);
     }
@@ -98,24 +100,13 @@ static mica_delta *make_delta(const stage *s, char letter) {
 static void open_stage(stage *s) {
     test_allocator_init(&s->allocator);
     delta_world_open(&s->w, &(mica_world_def){.allocator = test_allocator_hooks(&s->allocator)});
+    s->looking = delta_open_parts(&s->w);
     make_moments(s);
     for (uint32_t i = 0; i < DELTA_COUNT; i++) {
         s->deltas[i] = make_delta(s, delta_letters[i]);
         FUZZ_CHECK(s->deltas[i] != NULL, mica_last_error());
     }
     FUZZ_CHECK(atexit(end_stage) == 0, "");
-}
-
-// Puts size and checksum right.
-static void mend(uint8_t *bytes, size_t byte_size) {
-    if (byte_size < MI_DELTA_HEAD_SIZE) {
-        return;
-    }
-    const uint64_t size = byte_size;
-    memcpy(bytes + MI_DELTA_SIZE_AT, &size, sizeof(size));
-    const uint64_t sum = mi_hash_mix(mi_hash_bytes(bytes, MI_DELTA_CHECKSUM_AT) ^
-                                     mi_hash_bytes(bytes + MI_DELTA_HEAD_SIZE, byte_size - MI_DELTA_HEAD_SIZE));
-    memcpy(bytes + MI_DELTA_CHECKSUM_AT, &sum, sizeof(sum));
 }
 
 static void apply(const stage *s, const uint8_t *bytes, size_t byte_size, bool forwards, uint32_t moment) {
@@ -185,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_size) {
     FUZZ_CHECK(spoiled != NULL, "");
     memcpy(spoiled, whole, whole_size);
     whole_size = spoil(spoiled, whole_size, bytes + 2, edit_count);
-    mend(spoiled, whole_size);
+    delta_mend(spoiled, whole_size);
     uint8_t *exact = malloc(whole_size + 1); // so that whoever reads beyond is caught
     FUZZ_CHECK(exact != NULL, "");
     memcpy(exact + 1, spoiled, whole_size);

@@ -1,6 +1,8 @@
 // Worlds in which whatever owns something can be written and read, and what tests of deltas do with them.
 #pragma once
 
+#include "base/map.h"
+#include "state/delta.h"
 #include "state/state_world.h"
 
 // Tells the number's bytes, the low ones first, without zeros at the end: so lengths differ.
@@ -78,4 +80,55 @@ static inline void assert_world_is(mica_world *world, const state_dump *dump) {
     state_dump now = dump_world(world);
     assert_dumps_equal(&now, dump);
     dump_free(&now);
+}
+
+// Puts the size and the checksum of bytes right that were made up.
+static inline void delta_mend(uint8_t *bytes, size_t byte_size) {
+    if (byte_size < MI_DELTA_HEAD_SIZE) {
+        return;
+    }
+    const uint64_t size = byte_size;
+    memcpy(bytes + MI_DELTA_SIZE_AT, &size, sizeof(size));
+    const uint64_t sum = mi_hash_mix(mi_hash_bytes(bytes, MI_DELTA_CHECKSUM_AT) ^
+                                     mi_hash_bytes(bytes + MI_DELTA_HEAD_SIZE, byte_size - MI_DELTA_HEAD_SIZE));
+    memcpy(bytes + MI_DELTA_CHECKSUM_AT, &sum, sizeof(sum));
+}
+
+// What fills the parts of the state: a system with a value that owns something, and those who look on.
+typedef struct delta_looking {
+    mica_query *query;
+    mica_event_reader *reader;
+} delta_looking;
+
+static inline void delta_hear(mica_run *run) {
+    mica_event_reader *events = mica_run_events(run, PoolTold);
+    for (const PoolTold *event; (event = mica_next_event(events, PoolTold)) != NULL;) {
+        *mica_run_state(run, Told)->number += *event->number;
+    }
+}
+
+static inline delta_looking delta_open_parts(const state_world *w) {
+    const mica_system_def system = {.name = "hear", .run = delta_hear, .state = mica_type_of(Told)};
+    assert_int_not_equal(mica_system_add(w->world, &system).id, 0);
+    const delta_looking looking = {
+        .query = mica_query_create(w->world, (const mica_term[]){mica_removed(Position)}, 1),
+        .reader = mica_event_reader_create(w->world, mica_register(w->world, PoolTold), "looking on")};
+    assert_true(looking.query != NULL && looking.reader != NULL);
+    return looking;
+}
+
+static inline void delta_close_parts(const delta_looking *looking) {
+    mica_query_release(looking->query);
+    mica_event_reader_destroy(looking->reader);
+}
+
+static inline void delta_fill_parts(const state_world *w, int32_t number) {
+    mica_world *world = w->world;
+    const PoolTold event = {.number = &number};
+    for (uint32_t i = 0; i < 2; i++) { // the system hears of the first
+        assert_int_equal(mica_event_send(world, mica_register(world, PoolTold), &event), MICA_OK);
+        assert_int_equal(i == 0 ? mica_world_step(world, 0.25f) : MICA_OK, MICA_OK);
+    }
+    assert_non_null(mica_resource_ensure(world, mica_register(world, StableTold)));
+    *mica_resource_write(world, StableTold)->number = number;
 }
