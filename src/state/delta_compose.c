@@ -4,7 +4,6 @@
 // side by side. What both of them have, cancels or joins: exclusive-ors are exclusive-ored, fates follow each other,
 // hunks of a record are laid over the bytes that the state in the middle had there. Sets are taken by stretches, so
 // that the time follows the bytes.
-#include "base/assert.h"
 #include "base/error.h"
 #include "state/delta.h"
 
@@ -391,9 +390,9 @@ static int compare_rows(const composer *c, const mi_delta_rows *a, const mi_delt
 // What one delta says of rows that the other one says nothing of is as it was in it.
 static bool join_counts(const mi_ends *a, const mi_ends *b, mi_ends *joined) {
     const bool meet = a == NULL || b == NULL || a->target == b->base;
-    const mi_ends *first = a == NULL ? b : a;
-    const mi_ends *last = b == NULL ? a : b;
-    MI_ASSERT(first != NULL && last != NULL);
+    const mi_ends none = {0, 0}; // not both say nothing
+    const mi_ends *first = a != NULL ? a : b != NULL ? b : &none;
+    const mi_ends *last = b != NULL ? b : first;
     *joined = (mi_ends){.base = first->base, .target = last->target};
     return meet;
 }

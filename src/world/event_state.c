@@ -19,8 +19,6 @@
 // A restored queue is built aside, then takes the place of what the world's queue holds.
 #include "world/event.h"
 
-#include "base/sort.h"
-
 // No world sends so many.
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
@@ -127,9 +125,9 @@ static mi_record_extent find_lasting(const mi_record *record) {
     return lasting.byte_count <= all.byte_count && lasting.value_count <= all.value_count ? lasting : all;
 }
 
-static int compare_queues(const void *context, uint32_t a, uint32_t b) {
-    const mi_events *events = context;
-    return mi_type_compare_names(events->queues.data[a]->type, events->queues.data[b]->type);
+static bool is_queue_meant(const void *user, uint32_t component) {
+    const mi_events *events = user;
+    return events->queues.data[component] != NULL && !is_new(events->queues.data[component]);
 }
 
 static void save_events(const mica_world *world, mi_writer *writer) {
@@ -140,30 +138,19 @@ static void save_events(const mica_world *world, mi_writer *writer) {
         end_lasting(writer);
         return;
     }
-    const uint32_t room = events->queues.count;
-    mi_heap *heap = writer->record->heap;
-    MI_ARRAY(uint32_t) ids = {.data = NULL}; // and behind them, scratch of sorting
-    if (!MI_RESERVE(heap, MICA_MEMORY_STATE, &ids, (size_t)room * 2)) {
-        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
+    mi_component_list list;
+    if (!mi_list_components(writer, events->queues.count, is_queue_meant, events, &list)) {
         return;
     }
-    for (uint32_t i = 0; i < room; i++) {
-        if (events->queues.data[i] != NULL && !is_new(events->queues.data[i])) {
-            ids.data[ids.count++] = i;
-        }
-    }
-    if (ids.count > 0) {
-        mi_sort(ids.data, ids.data + room, ids.count, compare_queues, events);
-    }
-    mi_write_u32(writer, ids.count);
-    for (uint32_t i = 0; i < ids.count; i++) {
-        write_queue(events, events->queues.data[ids.data[i]], writer);
+    mi_write_u32(writer, list.count);
+    for (uint32_t i = 0; i < list.count; i++) {
+        write_queue(events, events->queues.data[list.data[i]], writer);
     }
     end_lasting(writer);
-    for (uint32_t i = 0; i < ids.count; i++) {
-        write_rest(events, events->queues.data[ids.data[i]], writer);
+    for (uint32_t i = 0; i < list.count; i++) {
+        write_rest(events, events->queues.data[list.data[i]], writer);
     }
-    MI_FREE(heap, MICA_MEMORY_STATE, &ids);
+    mi_free_components(writer, &list);
 }
 
 // Restoring

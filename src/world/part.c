@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "store/ranges.h"
 #include "store/value.h"
 
@@ -103,6 +104,33 @@ void mi_write_text(mi_writer *writer, const char *text) {
 void mi_write_component(mi_writer *writer, mica_component component) {
     const mi_type *type = mi_schema_type(writer->schema, component);
     mi_write_text(writer, type == NULL ? "" : type->info.name);
+}
+
+static int compare_names(const void *context, uint32_t a, uint32_t b) {
+    const mica_schema *schema = context;
+    return mi_type_compare_names(mi_schema_type(schema, (mica_component)a), mi_schema_type(schema, (mica_component)b));
+}
+
+bool mi_list_components(mi_writer *writer, uint32_t end, bool (*is_meant)(const void *user, uint32_t component),
+                        const void *user, mi_component_list *list) {
+    *list = (mi_component_list){.data = NULL}; // and behind them, scratch of sorting
+    if (!MI_RESERVE(writer->record->heap, MICA_MEMORY_STATE, list, (size_t)end * 2)) {
+        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
+        return false;
+    }
+    for (uint32_t component = 0; component < end; component++) {
+        if (is_meant(user, component)) {
+            list->data[list->count++] = component;
+        }
+    }
+    if (list->count > 0) {
+        mi_sort(list->data, list->data + end, list->count, compare_names, writer->schema);
+    }
+    return true;
+}
+
+void mi_free_components(const mi_writer *writer, mi_component_list *list) {
+    MI_FREE(writer->record->heap, MICA_MEMORY_STATE, list);
 }
 
 // Copies a value by its hook to stand beside the bytes.

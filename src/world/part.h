@@ -70,6 +70,14 @@ void mi_write_component(mi_writer *writer, mica_component component);
 // A value; of a type without data nothing is written.
 void mi_write_value(mi_writer *writer, const mi_type *type, const void *value);
 
+// Components that a record has something of, in the order of their names.
+typedef MI_ARRAY(uint32_t) mi_component_list;
+
+// Lists those below `end` that are meant; false: out of memory, which is noted. Goes with mi_free_components.
+bool mi_list_components(mi_writer *writer, uint32_t end, bool (*is_meant)(const void *user, uint32_t component),
+                        const void *user, mi_component_list *list);
+void mi_free_components(const mi_writer *writer, mi_component_list *list);
+
 // Numbers and texts in room that was asked for, and numbers in bytes that were read. Those that put return what is
 // behind.
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

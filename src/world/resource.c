@@ -8,7 +8,6 @@
 //
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
-#include "base/sort.h"
 #include "store/ranges.h"
 #include "store/stamp.h"
 #include "world/notice.h"
@@ -303,38 +302,31 @@ static uint64_t stamp_part(const mica_world *world, bool heavy) {
     return world->resource_changes[heavy];
 }
 
-static int compare_names(const void *context, uint32_t a, uint32_t b) {
-    const mica_schema *schema = context;
-    return mi_type_compare_names(mi_schema_type(schema, (mica_component)a), mi_schema_type(schema, (mica_component)b));
+static bool is_light_meant(const void *user, uint32_t component) {
+    const mica_world *world = user;
+    return is_of_part(&world->resources.data[component], false);
+}
+
+static bool is_heavy_meant(const void *user, uint32_t component) {
+    const mica_world *world = user;
+    return is_of_part(&world->resources.data[component], true);
 }
 
 static void save_part(const mica_world *world, mi_writer *writer, bool heavy) {
-    const uint32_t room = world->resources.count;
-    mi_heap *heap = writer->record->heap;
-    MI_ARRAY(uint32_t) ids = {.data = NULL}; // and behind them, scratch of sorting
-    if (!MI_RESERVE(heap, MICA_MEMORY_STATE, &ids, (size_t)room * 2)) {
-        mi_write_fail(writer, MICA_OUT_OF_MEMORY, NULL);
+    mi_component_list list;
+    if (!mi_list_components(writer, world->resources.count, heavy ? is_heavy_meant : is_light_meant, world, &list)) {
         return;
     }
-    for (uint32_t i = 0; i < room; i++) {
-        if (is_of_part(&world->resources.data[i], heavy)) {
-            ids.data[ids.count++] = i;
-        }
-    }
-    if (ids.count > 0) {
-        mi_sort(ids.data, ids.data + room, ids.count, compare_names, world->schema);
-    }
-    mi_write_u32(writer, ids.count);
-    for (uint32_t i = 0; i < ids.count; i++) {
-        const mica_component component = (mica_component)ids.data[i];
-        const mi_resource *resource = &world->resources.data[component];
+    mi_write_u32(writer, list.count);
+    for (uint32_t i = 0; i < list.count; i++) {
+        const mica_component component = (mica_component)list.data[i];
         mi_write_component(writer, component);
-        mi_write_value(writer, mi_schema_type(world->schema, component), resource->value);
+        mi_write_value(writer, mi_schema_type(world->schema, component), world->resources.data[component].value);
     }
-    for (uint32_t i = 0; i < ids.count; i++) {
-        mi_write_u64(writer, world->resources.data[ids.data[i]].version);
+    for (uint32_t i = 0; i < list.count; i++) {
+        mi_write_u64(writer, world->resources.data[list.data[i]].version);
     }
-    MI_FREE(heap, MICA_MEMORY_STATE, &ids);
+    mi_free_components(writer, &list);
 }
 
 static mi_record_extent find_lasting(const mi_record *record) {
