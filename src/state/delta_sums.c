@@ -242,7 +242,7 @@ mi_section mi_part_section(const mi_part_image *part, mi_section_kind kind) {
 }
 
 const mi_record_value *mi_section_next_value(const mi_section *section, uint32_t *at) {
-    while (*at < section->value_count) {
+    while (section->values != NULL && *at < section->value_count) {
         const mi_record_value *value = &section->values[(*at)++];
         if (!mi_part_spares(section->part, value->type)) {
             return value;
