@@ -48,8 +48,8 @@ typedef struct mi_jobs_seat {
     int32_t number;      // of the thread; 0: a caller from outside
     uintptr_t own_label; // 0: a worker's seat
 
-    // The thread's own.
-    presence here;
+    // The thread's own, apart from what others look at.
+    _Alignas(MI_CACHE_LINE_SIZE) presence here;
     uintptr_t label; // of the job that runs, or of the caller
     int64_t level;   // of the deque when that job began
     uint32_t depth;  // jobs that run, one within the other
@@ -93,9 +93,10 @@ struct mica_jobs {
 
 static MI_THREAD_LOCAL presence *innermost;
 
-// What a worker does next.
+// What a thread does next.
 typedef struct work {
-    mi_job *job; // NULL: the kicked one
+    bool is_kicked;
+    mi_job *job; // with its label, or one that was kicked off:
     uintptr_t label;
     mica_key key;
     void (*function)(void *data);
@@ -302,7 +303,7 @@ static work take_kicked(mica_jobs *jobs, mica_key key) {
     *(previous.generation != 0 ? &find_kicked(jobs, previous)->next : &jobs->first) = next;
     kicked->is_running = true;
     mi_work_note(&jobs->queued_count, mi_work_noted(&jobs->queued_count) - 1);
-    return (work){.key = key, .function = kicked->function, .data = kicked->data};
+    return (work){.is_kicked = true, .key = key, .function = kicked->function, .data = kicked->data};
 }
 
 static bool take_first_kicked(mica_jobs *jobs, work *found) {
@@ -333,16 +334,17 @@ static void run_kicked(mica_jobs *jobs, mi_jobs_seat *seat, const work *taken) {
 }
 
 static void run_work(mi_jobs_seat *seat, const work *found) {
-    if (found->job != NULL) {
-        run_job(seat->jobs, seat, found->job, found->label);
-    } else {
+    if (found->is_kicked) {
         run_kicked(seat->jobs, seat, found);
+    } else {
+        run_job(seat->jobs, seat, found->job, found->label);
     }
 }
 
 // Looking for work.
 
 static bool pop_own(mi_jobs_seat *seat, work *found) {
+    found->is_kicked = false;
     found->job = mi_deque_pop(&seat->deque, seat->level, &found->label);
     return found->job != NULL;
 }
@@ -352,11 +354,14 @@ static bool steal(mi_jobs_seat *seat, uintptr_t wanted, work *found) {
     mica_jobs *jobs = seat->jobs;
     seat->random = seat->random * UINT32_C(1664525) + UINT32_C(1013904223);
     const uint64_t callers = mi_seats(&jobs->callers);
-    const uint32_t count = (uint32_t)jobs->worker_count + MICA_JOBS_CALLER_MAX;
+    const uint32_t workers = (uint32_t)jobs->worker_count;
+    const uint32_t count = workers + MICA_JOBS_CALLER_MAX;
     uint32_t at = (uint32_t)((uint64_t)seat->random * count >> 32);
     for (uint32_t i = 0; i < count; i++, at = at + 1 < count ? at + 1 : 0) {
         mi_jobs_seat *victim = &jobs->seats[at];
-        if (victim == seat || (victim->own_label != 0 && (callers >> (victim->own_label - 1) & 1) == 0)) {
+        // Seats that nobody has are not even touched.
+        const bool is_taken = at < workers || (callers >> (at - workers) & 1) != 0;
+        if (victim == seat || !is_taken) {
             continue;
         }
         void *item = NULL;
@@ -366,6 +371,7 @@ static bool steal(mi_jobs_seat *seat, uintptr_t wanted, work *found) {
         } while (outcome == MI_STEAL_LOST);
         if (outcome == MI_STEAL_TAKEN) {
             found->job = item;
+            found->is_kicked = false;
             return true;
         }
     }
@@ -384,7 +390,6 @@ static bool can_steal(const mica_jobs *jobs, uintptr_t wanted) {
 }
 
 static bool look_elsewhere(mi_jobs_seat *worker, work *found) {
-    found->job = NULL;
     if (++worker->look_count % KICKED_FIRST_EVERY == 0 && take_first_kicked(worker->jobs, found)) {
         return true;
     }

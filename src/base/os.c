@@ -94,8 +94,9 @@ void mi_parker_sleep(mi_parker *parker) {
 void mi_parker_wake(mi_parker *parker) {
     mi_lock_take(&parker->lock);
     parker->is_woken = true;
-    mi_condition_wake_all(&parker->condition);
+    // The sleeper needs the lock when it wakes up, so that is free before.
     mi_lock_give(&parker->lock);
+    mi_condition_wake_all(&parker->condition);
 }
 
 static void *run_thread(void *user) {

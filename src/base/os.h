@@ -31,7 +31,7 @@ void mi_condition_wait(mi_condition *condition, mi_lock *lock);
 void mi_condition_wake_all(mi_condition *condition);
 
 // Where one thread sleeps until others wake it. A wake-up that comes before the sleep is kept, and ends it at once;
-// several that were kept end one.
+// several that were kept end one. Whoever wakes may touch it for a moment after the sleeper has gone on.
 typedef struct mi_parker {
     mi_lock lock;
     mi_condition condition;

@@ -278,9 +278,9 @@ static void a_thread_that_cannot_be_created_ends_those_that_were(void **state) {
 }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { LIFE_COUNT = 1000 };
+enum { LIFE_COUNT = 500 };
 #else
-enum { LIFE_COUNT = 10000 };
+enum { LIFE_COUNT = 2000 };
 #endif
 
 static void pools_that_live_for_two_frames_all_end(void **state) {
@@ -1037,6 +1037,7 @@ static void do_engine_task(void *user) {
     running = before;
     outside = before_outside;
     add(&t->engine->own_count, c.fault_count == 0 && c.job_count == c.expected_count);
+    mica_jobs_release(t->jobs);
 }
 
 static void helping_the_engine_is_as_coming_from_outside(void **state) {
@@ -1047,6 +1048,7 @@ static void helping_the_engine_is_as_coming_from_outside(void **state) {
     engine_task t = {&e, jobs};
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 4; i++) {
+            mica_jobs_retain(jobs);
             assert_true(engine_start(&e, do_engine_task, &t));
         }
         run_systems(jobs);

@@ -1,8 +1,13 @@
-// The layer over the system: pages, locks, the clock.
+// The layer over the system: pages, locks, threads, the clock.
+#define _GNU_SOURCE // names of threads, the cores of a process
+
 #include "base/os.h"
 
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -83,6 +88,95 @@ static void a_lock_lets_one_thread_in_at_a_time(void **state) {
     mi_lock_destroy(&shared.lock);
 }
 
+typedef struct told {
+    char name[32];
+    bool blocks_interrupts, blocks_faults;
+    pthread_t thread;
+} told;
+
+static void tell(void *user) {
+    told *t = user;
+    pthread_getname_np(pthread_self(), t->name, sizeof(t->name));
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    t->blocks_interrupts = sigismember(&blocked, SIGINT) == 1 && sigismember(&blocked, SIGALRM) == 1;
+    t->blocks_faults = sigismember(&blocked, SIGSEGV) == 1 || sigismember(&blocked, SIGFPE) == 1;
+    t->thread = pthread_self();
+}
+
+static void a_thread_has_its_name_and_leaves_signals_to_others(void **state) {
+    (void)state;
+    sigset_t before, after;
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    told t = {.name = ""};
+    mi_thread thread;
+    assert_true(mi_thread_start(&thread, "short", tell, &t));
+    mi_thread_join(&thread);
+    assert_string_equal(t.name, "short");
+    assert_false(pthread_equal(t.thread, pthread_self()));
+    assert_true(t.blocks_interrupts);
+    assert_false(t.blocks_faults);
+    pthread_sigmask(SIG_BLOCK, NULL, &after);
+    assert_int_equal(sigismember(&before, SIGINT), sigismember(&after, SIGINT));
+    assert_true(mi_thread_start(&thread, "longer than a name may be", tell, &t));
+    mi_thread_join(&thread);
+    assert_string_equal(t.name, "longer than a n");
+}
+
+// Two threads that wake each other in turn: a wake-up that were lost would end in no end.
+typedef struct ball {
+    mi_parker parkers[2];
+    uint32_t turns[2];
+} ball;
+
+enum { TURNS = 5000 };
+
+static void hit_back(void *user) {
+    ball *b = user;
+    for (int i = 0; i < TURNS; i++) {
+        mi_parker_sleep(&b->parkers[1]);
+        b->turns[1]++;
+        mi_parker_wake(&b->parkers[0]);
+    }
+}
+
+static void a_parker_loses_no_wake_up(void **state) {
+    (void)state;
+    ball b = {.turns = {0}};
+    assert_true(mi_parker_init(&b.parkers[0]) && mi_parker_init(&b.parkers[1]));
+    mi_thread thread;
+    assert_true(mi_thread_start(&thread, "ball", hit_back, &b));
+    for (uint32_t i = 0; i < TURNS; i++) {
+        mi_parker_wake(&b.parkers[1]);
+        mi_parker_sleep(&b.parkers[0]);
+        assert_int_equal(b.turns[1], i + 1); // and one end is not two
+    }
+    mi_thread_join(&thread);
+    // Several at once end one sleep, and the next one needs another.
+    mi_parker_wake(&b.parkers[0]);
+    mi_parker_wake(&b.parkers[0]);
+    mi_parker_sleep(&b.parkers[0]);
+    assert_false(b.parkers[0].is_woken);
+    mi_parker_destroy(&b.parkers[0]);
+    mi_parker_destroy(&b.parkers[1]);
+}
+
+static void cores_are_those_that_the_process_may_use(void **state) {
+    (void)state;
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    assert_int_equal(mi_os_core_count(), CPU_COUNT(&before));
+    size_t first = 0;
+    while (!CPU_ISSET(first, &before)) {
+        first++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    assert_int_equal(mi_os_core_count(), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_are_aligned_zeroed_and_writable),
@@ -90,6 +184,9 @@ int main(void) {
         cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(the_clock_never_goes_back),
         cmocka_unit_test(a_lock_lets_one_thread_in_at_a_time),
+        cmocka_unit_test(a_thread_has_its_name_and_leaves_signals_to_others),
+        cmocka_unit_test(a_parker_loses_no_wake_up),
+        cmocka_unit_test(cores_are_those_that_the_process_may_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
