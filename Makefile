@@ -6,7 +6,7 @@ SIZES := 1000,3000,10000,30000,100000,300000,1000000,3000000,10000000
 SIZED := create/one create/bulk destroy/order destroy/random walk/2 walk/mixed get/random has/random \
     change/table/order change/table/random change/pool/order change/pool/random
 
-.PHONY: release demo test bench bench-narrow bench-o2 counts counts-check curves performance dist lint format clean help \
+.PHONY: release demo test bench bench-narrow bench-o2 counts counts-check curves performance plan-picture dist lint format clean help \
     FORCE
 
 release: ## the libraries, the program and the examples, in build/release/ (the default)
@@ -58,6 +58,11 @@ curves: release ## measure and draw docs/images/table_or_pool.svg and sizes.svg,
 	@bench/curves.py table-or-pool build/curves.json docs/images/table_or_pool.svg
 	@build/release/mica bench --quick --main --sizes $(SIZES) --json build/sizes.json $(SIZED)
 	@bench/curves.py sizes build/sizes.json docs/images/sizes.svg
+
+plan-picture: release ## draw docs/images/orrery_plan.svg, with Graphviz
+	@scripts/bootstrap.sh draw
+	@build/release/mica plan examples/orrery/orrery.json --plugin build/release/plugins/orrery.so --graph \
+		| dot -Tsvg >docs/images/orrery_plan.svg
 
 dist: ## the core in two files, dist/mica.h and dist/mica.c
 	@python3 scripts/amalgamate.py dist

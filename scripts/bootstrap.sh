@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs and that are missing.
-# Usage: bootstrap.sh PURPOSE...   with the purposes build, test, lint, count
+# Usage: bootstrap.sh PURPOSE...   with the purposes build, test, lint, count, draw
 set -euo pipefail
 
 packages=() reasons=()
@@ -53,8 +53,11 @@ for purpose in "$@"; do
         need python3 "runs the counting and writes its table" have python3
         need valgrind "counts instructions and cache misses" have valgrind
         ;;
+    draw)
+        need graphviz "draws the plans of schedules" have dot
+        ;;
     *)
-        echo "bootstrap.sh: unknown purpose '$purpose'; expected build, test, lint or count" >&2
+        echo "bootstrap.sh: unknown purpose '$purpose'; expected build, test, lint, count or draw" >&2
         exit 2
         ;;
     esac

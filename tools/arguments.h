@@ -24,6 +24,9 @@ typedef struct arguments {
     bool checksum;
     bool world;
     bool memory;
+    bool graph;
+    bool explain;
+    bool ambiguities;
     bool help;
 } arguments;
 

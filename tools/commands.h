@@ -4,4 +4,5 @@
 int command_run(int argc, char **argv);
 int command_dump(int argc, char **argv);
 int command_diff(int argc, char **argv);
+int command_plan(int argc, char **argv);
 int command_replay(int argc, char **argv);

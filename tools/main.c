@@ -39,6 +39,7 @@ static const command commands[] = {
      "[--checksum] [--journal FILE | --synctest K]"},
     {"dump", command_dump, "dump FILE [--world | --memory] [--plugin LIB]..."},
     {"diff", command_diff, "diff FILE FILE [--plugin LIB]..."},
+    {"plan", command_plan, "plan SCENE [--plugin LIB]... [--graph | --explain | --ambiguities]"},
     {"replay", command_replay, "replay FILE [--plugin LIB]... [--from TICK] [--to TICK]"},
 #if MICA_WITH_BENCH
     {"bench", command_bench, "bench [--list] [--quick] [--main] [--sizes N,...] [--json FILE] [ROW...]"},
@@ -75,6 +76,7 @@ static int print_help(int argc, char **argv) {
                 "run    loads a scene (glTF 2.0, or JSON of Mica) into a world and runs systems over it\n"
                 "dump   prints the entities of a scene as JSON\n"
                 "diff   says what is the first difference between two scenes, or two journals\n"
+                "plan   prints in which order systems run, and which of them may run side by side\n"
                 "replay runs the ticks of a journal again and says which is not as it was recorded\n"
 #if MICA_WITH_BENCH
                 "bench  measures Mica beside hand-written C that does the same work\n"

@@ -164,6 +164,22 @@ static void the_graph_has_all_steps_and_arrows(void **state) {
     assert_string_equal(text_of(mica_world_plan_graph), expected);
 }
 
+static void who_waits_for_whom_does_not_hang_on_entities(void **state) {
+    (void)state;
+    add((mica_system_def){.name = "move", .query = {mica_write(Position), mica_with(Velocity)}});
+    add((mica_system_def){.name = "mend", .query = {mica_write(Health), mica_with(Position)}});
+    char before[256];
+    snprintf(before, sizeof(before), "%s", text_of(mica_world_plan));
+    assert_string_equal(before, "stage update\n  move\n  mend\n  barrier\n");
+    const mica_entity both =
+        mica_spawn(world, mica_value_of(Position, {1}), mica_value_of(Velocity, {1}), mica_value_of(Health, {1}));
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_string_equal(text_of(mica_world_plan), before);
+    assert_int_equal(mica_destroy(world, both), MICA_OK);
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_string_equal(text_of(mica_world_plan), before);
+}
+
 static void conflicts_ordered_by_addition_alone_are_ambiguous(void **state) {
     (void)state;
     add((mica_system_def){.name = "move", .query = {mica_write(Position), mica_write(Velocity)}});
@@ -303,6 +319,7 @@ int main(void) {
         CASE(the_plan_says_who_waits_for_whom),
         CASE(what_keeps_systems_apart_is_explained),
         CASE(the_graph_has_all_steps_and_arrows),
+        CASE(who_waits_for_whom_does_not_hang_on_entities),
         CASE(conflicts_ordered_by_addition_alone_are_ambiguous),
         CASE(whatever_says_an_order_ends_an_ambiguity),
         CASE(removed_systems_are_in_no_ambiguity),

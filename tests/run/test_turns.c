@@ -375,6 +375,30 @@ static void who_is_held_back_misses_no_change(void **state) {
     assert_string_equal(take_notes(), "? ? ? ? changed ?");
 }
 
+static void count_removed(mica_run *run) {
+    mica_each (run, it) {
+        run_count += it.count;
+    }
+}
+
+// Removed in ticks in which it has no turn, seen once in the next one in which it has.
+static void a_system_with_a_rate_sees_each_removal_once(void **state) {
+    (void)state;
+    run_count = 0;
+    add((mica_system_def){.name = "a", .run = count_removed, .query = {mica_removed(Position)}, .every = 4});
+    step(1, 1);
+    for (int32_t i = 0; i < 3; i++) {
+        const mica_entity entity = mica_spawn(world, mica_value_of(Position, {1}));
+        step(1, 1);
+        assert_int_equal(mica_destroy(world, entity), MICA_OK);
+        assert_int_equal(run_count, 0);
+    }
+    step(1, 1);
+    assert_int_equal(run_count, 3);
+    step(8, 1);
+    assert_int_equal(run_count, 3);
+}
+
 static bool fail_condition(mica_run *run) {
     mica_run_fail(run, MICA_IO, "cannot be said");
     return true;
@@ -583,6 +607,7 @@ int main(void) {
         CASE(a_condition_is_asked_at_turns_alone),
         CASE(a_turn_that_a_condition_refuses_is_gone),
         CASE(who_is_held_back_misses_no_change),
+        CASE(a_system_with_a_rate_sees_each_removal_once),
         CASE(a_condition_that_fails_ends_the_tick),
         CASE(only_who_has_run_is_told_of_to_those_who_watch),
         CASE(how_far_a_turn_is_comes_back_with_a_state),
