@@ -152,13 +152,7 @@ static void *take_from_allocator(const mi_heap *heap, size_t byte_size, size_t a
     return memory;
 }
 
-void *mi_heap_allocate(mi_heap *heap, mica_memory_purpose purpose, size_t byte_size, size_t alignment) {
-    MI_ASSERT((unsigned)purpose < MICA_MEMORY_PURPOSE_COUNT);
-    MI_ASSERT(alignment != 0 && (alignment & (alignment - 1)) == 0);
-    // More than half of the address space cannot be there, and pointers into it could not be subtracted.
-    if (byte_size == 0 || byte_size > PTRDIFF_MAX) {
-        return NULL;
-    }
+static void *allocate(mi_heap *heap, mica_memory_purpose purpose, size_t byte_size, size_t alignment) {
     if (mi_heap_room(heap, purpose) < byte_size) {
         note_budget(heap, purpose, byte_size);
         return NULL;
@@ -174,6 +168,22 @@ void *mi_heap_allocate(mi_heap *heap, mica_memory_purpose purpose, size_t byte_s
     return memory;
 }
 
+void *mi_heap_allocate(mi_heap *heap, mica_memory_purpose purpose, size_t byte_size, size_t alignment) {
+    MI_ASSERT((unsigned)purpose < MICA_MEMORY_PURPOSE_COUNT);
+    MI_ASSERT(alignment != 0 && (alignment & (alignment - 1)) == 0);
+    // More than half of the address space cannot be there, and pointers into it could not be subtracted.
+    if (byte_size == 0 || byte_size > PTRDIFF_MAX) {
+        return NULL;
+    }
+    if (MICA_LIKELY(heap->lock == NULL)) {
+        return allocate(heap, purpose, byte_size, alignment);
+    }
+    mi_lock_take(heap->lock);
+    void *memory = allocate(heap, purpose, byte_size, alignment);
+    mi_lock_give(heap->lock);
+    return memory;
+}
+
 void *mi_heap_allocate_zeroed(mi_heap *heap, mica_memory_purpose purpose, size_t byte_size, size_t alignment) {
     void *memory = mi_heap_allocate(heap, purpose, byte_size, alignment);
     const bool is_zero =
@@ -184,10 +194,7 @@ void *mi_heap_allocate_zeroed(mi_heap *heap, mica_memory_purpose purpose, size_t
     return memory;
 }
 
-void mi_heap_release(mi_heap *heap, mica_memory_purpose purpose, void *memory, size_t byte_size, size_t alignment) {
-    if (memory == NULL) {
-        return;
-    }
+static void release(mi_heap *heap, mica_memory_purpose purpose, void *memory, size_t byte_size, size_t alignment) {
     MI_ASSERT((unsigned)purpose < MICA_MEMORY_PURPOSE_COUNT);
     MI_ASSERT(heap->bytes[purpose] >= byte_size);
     heap->bytes[purpose] -= byte_size;
@@ -197,6 +204,19 @@ void mi_heap_release(mi_heap *heap, mica_memory_purpose purpose, void *memory, s
     } else {
         heap->allocator.release(heap->allocator.user, memory, byte_size, alignment);
     }
+}
+
+void mi_heap_release(mi_heap *heap, mica_memory_purpose purpose, void *memory, size_t byte_size, size_t alignment) {
+    if (memory == NULL) {
+        return;
+    }
+    if (MICA_LIKELY(heap->lock == NULL)) {
+        release(heap, purpose, memory, byte_size, alignment);
+        return;
+    }
+    mi_lock_take(heap->lock);
+    release(heap, purpose, memory, byte_size, alignment);
+    mi_lock_give(heap->lock);
 }
 
 mica_memory_usage mi_heap_usage(const mi_heap *heap) {

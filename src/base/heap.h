@@ -1,6 +1,7 @@
 // Memory of one owner (a world, a schema): allocator hooks, bytes counted by purpose, and how many there may be. Not
-// thread-safe; a schema uses it under its lock. Nothing here sets an error: the caller knows what it was doing and says
-// so. Why memory was refused is noted for the mi_fail_memory that says it.
+// thread-safe; a schema uses it under its lock, and a world lends it one while several threads use it. Nothing here
+// sets an error: the caller knows what it was doing and says so. Why memory was refused is noted for the mi_fail_memory
+// that says it.
 //
 // A heap is limited by a budget, or fixed: then all of its memory is one piece that was taken at once, from which it
 // serves everything itself.
@@ -9,6 +10,7 @@
 #include <mica/memory.h>
 
 struct mi_region;
+struct mi_lock;
 
 typedef struct mi_heap {
     mica_allocator allocator; // both functions set
@@ -19,7 +21,8 @@ typedef struct mi_heap {
     struct mi_region *fixed;   // NULL: not fixed
     void *fixed_memory;        // what `fixed` lies in
     size_t fixed_size;
-    bool owns_fixed; // it was taken from the allocator
+    bool owns_fixed;      // it was taken from the allocator
+    struct mi_lock *lock; // taken by whoever allocates or releases; NULL: one thread does
 } mi_heap;
 
 // `allocator` NULL or zero: the default one (aligned C library memory; from 1 MiB up, pages from the operating system,

@@ -10,6 +10,9 @@
 
 #define MI_THREAD_LOCAL _Thread_local
 
+// What threads should not write to side by side is kept so many bytes apart.
+#define MI_CACHE_LINE 64
+
 typedef struct mi_lock {
     pthread_mutex_t mutex;
 } mi_lock;

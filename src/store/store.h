@@ -140,11 +140,11 @@ typedef struct mi_row_place {
 // The same for `count` rows that follow each other, of a component that both tables have in lanes.
 void mi_store_move_lanes(const mi_row_place *to, const mi_row_place *from, mica_component component, uint32_t count);
 // The whole value of a component that the row at `location` has in lanes, out of them and into them (NULL: zeros).
-// Writing stamps the column.
+// Writing stamps the column with `version`.
 void mi_store_read_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
                          void *value);
 void mi_store_write_lanes(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,
-                          const void *value);
+                          const void *value, uint64_t version);
 // Where the value of a component that the row at `location` has can be looked at: where it is, or `aside`, which it is
 // copied to out of lanes; NULL: a tag.
 void *mi_store_look(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,

@@ -260,7 +260,8 @@ static mica_result change_in_place(mica_world *world, uint32_t location, const m
     for (uint32_t i = 0; i < count; i++) {
         const mi_type *type = mi_schema_type(world->schema, changes[i].component);
         if (MICA_UNLIKELY(mi_type_in_lanes(type))) {
-            mi_store_write_lanes(&world->store, table, location, changes[i].component, changes[i].value);
+            mi_store_write_lanes(&world->store, table, location, changes[i].component, changes[i].value,
+                                 world->store.version);
             continue;
         }
         uint8_t *column = mi_table_column(table, base, changes[i].component);

@@ -111,6 +111,11 @@ void mi_walk_gather(mi_walk *walk) {
     }
 }
 
+// What the changes of a walk are stamped with.
+static uint64_t version_of(const mi_walk *walk) {
+    return walk->actor == NULL ? walk->filter.store->version : walk->actor->version;
+}
+
 // Stamps what the value at a place stands in; `marks` false: as written, but not as changed.
 static void mark_place(const mi_walk *walk, const mi_query_column *column, uint32_t place, bool marks) {
     const mi_store *store = walk->filter.store;
@@ -122,7 +127,7 @@ static void mark_place(const mi_walk *walk, const mi_query_column *column, uint3
         uint8_t *base = mi_store_base(store, place);
         stamp = &mi_column_head_of(mi_table_any_column(table, base, column->type->info.id))->stamp;
     }
-    mi_stamp_mark(stamp, marks ? store->version : mi_stamp_version(*stamp));
+    mi_stamp_mark(stamp, marks ? version_of(walk) : mi_stamp_version(*stamp));
 }
 
 // Stamps what a column's values stand in, likewise.
@@ -140,10 +145,18 @@ static void mark_column(const mi_walk *walk, const mi_query_column *column, bool
     }
 }
 
+// Notes that a column may have something to bring back, or no longer. In a shared world that is asked for whenever
+// walks may hold copies.
+static void count_copied(const mi_walk *walk, bool is_held) {
+    if (walk->actor == NULL) {
+        mi_store_count_copied(&walk->query->world->store, is_held);
+    }
+}
+
 void mi_walk_write_column(mi_walk *walk, uint32_t number) {
     mi_walk_column *column = &walk->columns[number];
     const mi_query_column *about = &walk->query->columns[number];
-    const uint64_t version = walk->filter.store->version;
+    const uint64_t version = version_of(walk);
     // Once a span: walks by rows come here for every row.
     if (column->marked_version != version) {
         const bool marks = !walk->query->terms[about->term].is_marked;
@@ -156,7 +169,7 @@ void mi_walk_write_column(mi_walk *walk, uint32_t number) {
     if (column->is_copy && !column->is_taken) {
         memcpy(column->taken, column->copy, (size_t)walk->count * about->type->info.size);
         column->is_taken = true;
-        mi_store_count_copied(&walk->query->world->store, true);
+        count_copied(walk, true);
     }
 }
 
@@ -213,13 +226,13 @@ void mi_walk_settle(mi_walk *walk, bool ends) {
         settle_rows(walk, i, 0, walk->count);
         if (ends) {
             column->is_taken = false;
-            mi_store_count_copied(&walk->query->world->store, false);
+            count_copied(walk, false);
         }
     }
 }
 
 void mi_walks_settle(const mica_world *world) {
-    for (mi_walk *walk = world->walks; walk != NULL; walk = walk->next) {
+    for (mi_walk *walk = *mi_world_walks((mica_world *)(uintptr_t)world); walk != NULL; walk = walk->next) {
         if (walk->query != NULL) {
             mi_walk_settle(walk, false);
         }
@@ -227,7 +240,7 @@ void mi_walks_settle(const mica_world *world) {
 }
 
 void mi_world_settle(const mica_world *world, mica_entity entity, mica_component component) {
-    for (const mi_walk *walk = world->walks; walk != NULL; walk = walk->next) {
+    for (const mi_walk *walk = *mi_world_walks((mica_world *)(uintptr_t)world); walk != NULL; walk = walk->next) {
         const mica_query *query = walk->query;
         const uint32_t column =
             query != NULL && component < query->access_count ? query->column_of[component] : MI_COLUMN_NONE;

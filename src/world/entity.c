@@ -447,7 +447,7 @@ static inline mica_result replace_value(mica_world *world, const verb_target *ta
     if (!mi_world_replace_value(world, target->type, place, value, false)) {
         return mi_world_fail_hook(world, call);
     }
-    stamp(version, world->store.version);
+    stamp(version, mi_world_version(world));
     return MICA_OK;
 }
 
@@ -810,7 +810,7 @@ MI_APART static void *get_write(mica_world *world, mica_entity entity, mica_comp
                 MI_TEXT(mi_schema_type(world->schema, component)->info.name));
         return NULL;
     }
-    stamp(version, world->store.version);
+    stamp(version, mi_world_version(world));
     mi_world_written(world, component, &entity, 1);
     return value;
 }

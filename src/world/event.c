@@ -395,11 +395,7 @@ mi_event_queue *mi_event_queue_have(mica_world *world, const mi_type *type) {
     return queue != NULL || !mi_events_have(world) ? queue : add_queue(world, world->events, type);
 }
 
-mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component, const char *call) {
-    if (world == NULL) {
-        mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
-        return NULL;
-    }
+static mi_event_queue *open_queue(mica_world *world, mica_component component, const char *call) {
     mi_event_queue *queue = find_queue(world, component);
     if (MICA_LIKELY(queue != NULL)) {
         return queue;
@@ -412,6 +408,17 @@ mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component,
     if (queue == NULL) {
         mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the events of {}", MI_TEXT(type->info.name));
     }
+    return queue;
+}
+
+mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component, const char *call) {
+    if (world == NULL) {
+        mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+        return NULL;
+    }
+    mi_world_lock(world);
+    mi_event_queue *queue = open_queue(world, component, call);
+    mi_world_unlock(world);
     return queue;
 }
 
@@ -717,12 +724,7 @@ mica_result mica_event_statistics(const mica_world *world, mica_component compon
 
 // Readers
 
-mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component component, const char *name,
-                                        const char *call) {
-    mi_event_queue *queue = mi_event_queue_open(world, component, call);
-    if (queue == NULL) {
-        return NULL;
-    }
+static mica_event_reader *add_reader(mica_world *world, mi_event_queue *queue, const char *name, const char *call) {
     mi_heap *heap = &world->heap;
     mica_event_reader *reader =
         mi_heap_allocate_zeroed(heap, MICA_MEMORY_EVENTS, sizeof(*reader), _Alignof(mica_event_reader));
@@ -743,6 +745,18 @@ mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component compon
                                   .is_lent = true,
                                   .cursor = {.next = queue->next, .held = queue->next}};
     queue->readers.data[queue->readers.count++] = reader;
+    return reader;
+}
+
+mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component component, const char *name,
+                                        const char *call) {
+    mi_event_queue *queue = mi_event_queue_open(world, component, call);
+    if (queue == NULL) {
+        return NULL;
+    }
+    mi_world_lock(world);
+    mica_event_reader *reader = add_reader(world, queue, name, call);
+    mi_world_unlock(world);
     return reader;
 }
 

@@ -97,7 +97,7 @@ static void explain_removal(const mi_filter *filter, mica_entity entity, mi_text
 static void explain_entity(const mica_query *query, mica_entity entity, mi_text_out *out) {
     const mi_store *store = &query->world->store;
     const uint32_t index = mica_entity_index(entity);
-    const mi_filter filter = mi_filter_make(query, query->world->running_since);
+    const mi_filter filter = mi_filter_make(query, mi_world_since(query->world));
     uint32_t location = 0;
     if (query->removed_alone) { // whether it is alive is not asked
         const bool matches = mi_removals_has(mi_filter_removals(&filter), entity, filter.tracked_since);

@@ -123,7 +123,7 @@ bool mi_filter_toggles(const mi_filter *filter, mica_entity entity) {
 }
 
 bool mi_query_passes(const mica_query *query, mica_entity entity) {
-    const uint64_t since = query->world->running_since;
+    const uint64_t since = mi_world_since(query->world);
     mi_filter filter = mi_filter_make(query, since);
     if (query->removed != NULL && !mi_removals_has(mi_filter_removals(&filter), entity, filter.tracked_since)) {
         return false;

@@ -18,7 +18,8 @@ typedef struct value_search {
     const mi_pool *pool; // NULL: the component lives in tables
     mica_component component;
     uint32_t size;
-    bool writes; // columns and pages that a value is found in are stamped
+    uint64_t version; // what is written is stamped with
+    bool writes;      // columns and pages that a value is found in are stamped
     bool in_lanes;
 } value_search;
 
@@ -48,7 +49,7 @@ static inline uint32_t find_rows(const value_search *search, const mica_entity *
                                  value_places *places, bool writes) {
     const mi_slots slots = search->store->slots;
     const mi_chunk *chunks = search->store->chunks;
-    const uint64_t version = search->store->version;
+    const uint64_t version = search->version;
     const size_t size = search->size;
     const mi_table *known = NULL; // the table of the last row, and the offset of the column there, 0: it has none
     size_t offset = 0;
@@ -93,7 +94,7 @@ static inline uint32_t find_elements(const value_search *search, const mica_enti
         }
         uint64_t *stamp = &pool->stamps[position >> pool->page_shift];
         if (writes) {
-            mi_stamp_mark(stamp, search->store->version);
+            mi_stamp_mark(stamp, search->version);
         }
         places->at[i] = mi_pool_value(pool, position);
         fetch_place(places->at[i], search->size - 1, writes);
@@ -316,7 +317,8 @@ static uint32_t scatter_lanes(mica_world *world, const value_search *search, con
         uint32_t location = 0;
         const mi_table *table = find_lanes(search, entities[i], &location);
         if (table != NULL) {
-            mi_store_write_lanes(search->store, table, location, search->component, values + (size_t)i * search->size);
+            mi_store_write_lanes(search->store, table, location, search->component, values + (size_t)i * search->size,
+                                 search->version);
             mi_world_written(world, search->component, &entities[i], 1);
         }
         if (found != NULL) {
@@ -356,6 +358,7 @@ static bool begin_search(const mica_world *world, const mica_entity *entities, i
                              .pool = mi_store_find_pool(&world->store, component),
                              .component = component,
                              .size = type->info.size,
+                             .version = mi_world_version(world),
                              .in_lanes = mi_type_in_lanes(type)};
     return true;
 }

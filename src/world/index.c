@@ -401,8 +401,8 @@ void mi_world_walk_ended(mica_world *world) {
     }
 }
 
-// Makes the index say what is so; false, with the error set: there is no memory for that.
-static bool bring_up_to_date(mica_index *index, const char *call) {
+// As bring_up_to_date, alone.
+static bool update(mica_index *index, const char *call) {
     mica_world *world = index->world;
     if (index->is_made_in_walk &&
         world->front.walk_count == 0) { // a walk that was left open, and has ended with its system
@@ -427,6 +427,14 @@ static bool bring_up_to_date(mica_index *index, const char *call) {
                 MI_TEXT(index->trait->field), MI_TEXT(index->type->info.name));
     }
     return index->is_complete;
+}
+
+// Makes the index say what is so; false, with the error set: there is no memory for that.
+static bool bring_up_to_date(mica_index *index, const char *call) {
+    mi_world_lock(index->world);
+    const bool is_complete = update(index, call);
+    mi_world_unlock(index->world);
+    return is_complete;
 }
 
 static void disconnect_observers(mica_index *index) {
@@ -643,6 +651,9 @@ mica_index *mica_index_of_id(mica_world *world, mica_component component, const 
     }
     mi_index_key key;
     if (!mi_index_key_find(world->schema, type, field, &key, call)) {
+        return NULL;
+    }
+    if (mi_world_check_making(world, "an index that nobody has asked for before", call) != MICA_OK) {
         return NULL;
     }
     mica_index *index = make_index(world, type, trait, &key);

@@ -37,14 +37,14 @@ static mica_iter begin(mica_query *query, uint64_t since, const char *call) {
 }
 
 mica_iter mica_query_begin(mica_query *query) {
-    return begin(query, query == NULL ? 0 : query->world->running_since, "mica_query_begin");
+    return begin(query, query == NULL ? 0 : mi_world_since(query->world), "mica_query_begin");
 }
 
 mica_iter mica_query_begin_since(mica_query *query, uint64_t version) {
     uint64_t since = query == NULL ? 0 : mi_since_outside(query->world, version);
-    if (MICA_UNLIKELY(since >= MI_SINCE_OUTSIDE) && query->world->running != NULL &&
-        version == mi_outside_version(query->world, query->world->running_since)) {
-        since = query->world->running_since; // as what the system asks anyway
+    if (MICA_UNLIKELY(since >= MI_SINCE_OUTSIDE) && mi_world_run(query->world) != NULL &&
+        version == mi_outside_version(query->world, mi_world_since(query->world))) {
+        since = mi_world_since(query->world); // as what the system asks anyway
     }
     return begin(query, since, "mica_query_begin_since");
 }
@@ -151,6 +151,10 @@ void mica_iter_end(mica_iter *iter) {
     iter->count = 0;
     mica_query *query = iter->query;
     mica_world *world = query->world;
+    if (MICA_UNLIKELY(world->is_shared)) {
+        mi_actor_end_walk(iter);
+        return;
+    }
     if (!is_abandoned(iter)) {
         if (iter->walk != NULL) {
             mi_walk_close(iter->walk);
@@ -235,8 +239,9 @@ static inline void wrote(const mica_iter *iter, mica_component component, uint8_
     } else if (MICA_UNLIKELY((query->access[component] & MI_ACCESS_MARKED) != 0)) {
         mi_stamp_unname(&mi_column_head_of(column)->stamp);
     } else {
-        mi_column_mark(column, query->world->store.version);
-        if (MICA_UNLIKELY(query->world->front.watches_writes)) {
+        mica_world *world = query->world;
+        mi_column_mark(column, mi_world_version(world));
+        if (MICA_UNLIKELY(world->front.watches_writes) && !world->is_shared) {
             tell_column(iter, component, column);
         }
     }
@@ -277,7 +282,7 @@ mica_result mica_iter_mark_id(const mica_iter *iter, mica_component component, i
     if (MICA_UNLIKELY(iter->walk != NULL)) {
         mi_walk_mark_row(iter->walk, query->column_of[component], (uint32_t)row);
     } else {
-        mi_column_mark(column, query->world->store.version);
+        mi_column_mark(column, mi_world_version(query->world));
         mi_world_written(query->world, component, iter->entities + row, 1);
     }
     return MICA_OK;
@@ -388,7 +393,7 @@ int32_t mica_query_size_hint(mica_query *query) {
         hint = live < hint ? live : hint;
     }
     if (query->removed != NULL) {
-        const mi_filter filter = mi_filter_make(query, query->world->running_since);
+        const mi_filter filter = mi_filter_make(query, mi_world_since(query->world));
         const mi_removals *removals = mi_filter_removals(&filter);
         const uint32_t noted = removals->entries.count - mi_removals_find(removals, filter.tracked_since);
         hint = query->removed_alone || noted < hint ? noted : hint;
@@ -423,7 +428,7 @@ bool mica_query_contains(mica_query *query, mica_entity entity) {
         return false;
     }
     if (query->removed_alone) { // whether it is alive is not asked
-        const mi_filter filter = mi_filter_make(query, query->world->running_since);
+        const mi_filter filter = mi_filter_make(query, mi_world_since(query->world));
         return mi_removals_has(mi_filter_removals(&filter), entity, filter.tracked_since);
     }
     return mica_entity_alive(query->world, entity) && mi_query_passes(query, entity);

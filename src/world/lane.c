@@ -111,7 +111,7 @@ void *mica_iter_write_lane(const mica_iter *iter, mica_type *type, uint32_t offs
     }
     const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access | MI_ACCESS_MARKED, access);
     if (MICA_LIKELY(ready.lane != NULL && !iter->world->watches_writes)) {
-        mi_column_mark(ready.column, iter->query->world->store.version);
+        mi_column_mark(ready.column, ((const struct mica_head *)(const void *)(iter->world + 1))->version);
         return ready.lane;
     }
     const mica_component component = mi_iter_component(iter, type, MI_ACCESS_WRITE_LANES, call);
@@ -230,7 +230,7 @@ bool mi_world_open_copy(mica_world *world, mica_entity entity, mica_component co
 void mi_world_write_lanes(mica_world *world, mica_entity entity, uint32_t location, mica_component component,
                           const void *value) {
     const mi_table *table = mi_store_table_at(&world->store, location);
-    mi_store_write_lanes(&world->store, table, location, component, value);
+    mi_store_write_lanes(&world->store, table, location, component, value, mi_world_version(world));
     for (mi_lanes_copy *copy = world->signals.copies; copy != NULL; copy = copy->outer) {
         if (copy->component == component && mica_entity_equal(copy->entity, entity)) {
             mi_store_read_lanes(&world->store, table, location, component, copy->value.bytes);

@@ -417,7 +417,7 @@ static bool update(mica_order *order, const char *call) {
     }
     mi_sorter *sorter = take_sorter(world);
     // Addresses for writing that are in somebody's hands by now are stamped with the present version.
-    const bool is_alone = !mi_world_is_locked(world) && world->running == NULL;
+    const bool is_alone = !mi_world_is_locked(world) && mi_world_run(world) == NULL;
     if (sorter == NULL || !collect(sorter, order) || !sort(sorter, order, call)) {
         mi_fail_memory(&world->log, call, 0);
         return false;
@@ -428,15 +428,7 @@ static bool update(mica_order *order, const char *call) {
     return true;
 }
 
-void mi_world_forget_orders(mica_world *world) {
-    for (uint32_t i = 0; i < world->orders.count; i++) {
-        // Others may have as many entities, of which as many were ever issued.
-        world->orders.data[i]->stamps.entities = UINT64_MAX;
-    }
-}
-
-// The public face
-
+// False, with the error set: a compare function calls.
 static bool check_sorting(const mica_world *world, const char *call) {
     if (world->sorter == NULL || !world->sorter->is_sorting) {
         return true;
@@ -445,6 +437,28 @@ static bool check_sorting(const mica_world *world, const char *call) {
                   "an order is being sorted: its compare function must not call the world");
     return false;
 }
+
+// Brings the order up to date, and holds what is sorted; NULL, with the error set.
+static mi_sorted *take_sorted(mica_order *order, const char *call) {
+    mica_world *world = order->query->world;
+    mi_sorted *sorted = NULL;
+    mi_world_lock(world);
+    if (check_sorting(world, call) && update(order, call)) {
+        sorted = order->sorted;
+        sorted->holder_count++;
+    }
+    mi_world_unlock(world);
+    return sorted;
+}
+
+void mi_world_forget_orders(mica_world *world) {
+    for (uint32_t i = 0; i < world->orders.count; i++) {
+        // Others may have as many entities, of which as many were ever issued.
+        world->orders.data[i]->stamps.entities = UINT64_MAX;
+    }
+}
+
+// The public face
 
 static bool check_def(const mica_query *query, mica_component key, mica_compare_function compare, const char *call) {
     if (query == NULL) {
@@ -492,6 +506,9 @@ mica_order *mica_order_create(mica_query *query, mica_component key, mica_compar
         return NULL;
     }
     mica_world *world = query->world;
+    if (mi_world_check_making(world, "an order", call) != MICA_OK) {
+        return NULL;
+    }
     mica_order *order = NULL;
     if (MI_RESERVE(&world->heap, MICA_MEMORY_QUERIES, &world->orders, world->orders.count + 1u)) {
         order = mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_QUERIES, sizeof(*order), _Alignof(mica_order));
@@ -539,22 +556,24 @@ mica_iter mica_order_begin(mica_order *order) {
     }
     mica_query *query = order->query;
     mica_world *world = query->world;
-    if (!check_sorting(world, call) || mi_query_update(query, call) != MICA_OK) {
+    if (mi_query_update(query, call) != MICA_OK) {
         return iter;
     }
     mi_world_settle_all(world);
-    if (!update(order, call)) {
+    mi_sorted *sorted = take_sorted(order, call);
+    if (sorted == NULL) {
         return iter;
     }
-    mi_sorted *sorted = order->sorted;
     iter.walk = mi_walk_open_list(query, sorted->entities, sorted->count);
     if (iter.walk == NULL) {
+        mi_world_lock(world);
+        mi_sorted_release(sorted, &world->heap);
+        mi_world_unlock(world);
         mi_fail_memory(&world->log, call, sizeof(mi_walk));
         return iter;
     }
     iter.walk->filter.tests = 0; // all of them match
     iter.walk->sorted = sorted;
-    sorted->holder_count++;
     mi_iter_open(&iter);
     return iter;
 }

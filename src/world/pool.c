@@ -109,10 +109,11 @@ mica_pool_view mica_pool_write(mica_world *world, mica_component component) {
     }
     mi_world_settle_all(world);
     const uint32_t page_count = page_count_of(pool);
+    const uint64_t version = mi_world_version(world);
     for (uint32_t page = 0; page < page_count; page++) {
-        mi_pool_mark(pool, page << pool->page_shift, world->store.version);
+        mi_pool_mark(pool, page << pool->page_shift, version);
     }
-    if (MICA_UNLIKELY(world->front.watches_writes)) {
+    if (MICA_UNLIKELY(world->front.watches_writes) && !world->is_shared) {
         tell_written(world, pool);
     }
     return view_of(pool);

@@ -6,6 +6,7 @@
 // tables come to be rarely once a program runs.
 #include "world/query.h"
 
+#include "base/atomic.h"
 #include "store/visibility.h"
 #include "world/rewind.h"
 #include "world/tracker.h"
@@ -428,7 +429,12 @@ mica_query *mi_query_find(mica_world *world, const mica_term *terms, const size_
     }
     const uint64_t hash = hash_key(&key);
     const uint32_t found = mi_map_find(&world->query_map, hash, query_equal, &key);
-    return found != MI_MAP_NONE ? world->queries.data[found] : compile(world, &key, hash, call);
+    if (found != MI_MAP_NONE) {
+        return world->queries.data[found];
+    }
+    return mi_world_check_making(world, "a query that nobody has made before", call) == MICA_OK
+               ? compile(world, &key, hash, call)
+               : NULL;
 }
 
 mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t term_count) {
@@ -441,7 +447,7 @@ mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t t
 
 mica_query *mica_query_retain(mica_query *query) {
     if (query != NULL) {
-        query->reference_count++;
+        mi_reference_take(&query->reference_count);
     }
     return query;
 }
@@ -455,7 +461,7 @@ void mica_query_release(mica_query *query) {
                 MI_TEXT(query->text));
         return;
     }
-    query->reference_count--;
+    (void)mi_reference_give(&query->reference_count);
 }
 
 void mi_query_forget_runs(mica_query *query) {
@@ -649,5 +655,5 @@ mica_result mi_query_check(mica_query *query, const char *call) {
         return mi_fail_plain(NULL, MICA_INVALID, call, "needs a query");
     }
     const mica_result result = mi_query_update(query, call);
-    return result == MICA_OK ? mi_query_check_since(query, query->world->running_since, call) : result;
+    return result == MICA_OK ? mi_query_check_since(query, mi_world_since(query->world), call) : result;
 }

@@ -37,8 +37,9 @@ mica_commands *mi_signal_commands_apart(mica_world *world) {
     if (outer != NULL) {
         return outer; // all that one call causes goes where that records
     }
-    if (world->running != NULL && (world->front.running_locks || world->front.walk_count > 0)) {
-        return mica_run_commands(world->running);
+    mica_run *run = mi_world_run(world);
+    if (run != NULL && (world->front.running_locks || world->front.walk_count > 0)) {
+        return mica_run_commands(run);
     }
     return world->front.walk_count > 0 ? world->walk_commands : world->signals.recorded;
 }
@@ -151,6 +152,11 @@ static mica_result fail_chain(const mica_world *world, uint32_t cause, const cha
 mica_result mi_tell_check_depth(const mica_world *world, mica_signal_kind kind, mica_component component,
                                 const char *call) {
     const mi_signals *signals = &world->signals;
+    if (MICA_UNLIKELY(world->is_shared) && mi_bit_get(signals->bits[kind], signals->word_count, component)) {
+        return mi_fail(&world->log, MICA_NO_ACCESS, call,
+                       "system \"{}\" runs beside others, and has not declared that it writes {}, which is observed",
+                       MI_TEXT(mi_world_system(world)), MI_TEXT(mi_schema_type(world->schema, component)->info.name));
+    }
     if (MICA_LIKELY(world->front.callback == NULL) ||
         !mi_bit_get(signals->bits[kind], signals->word_count, component)) {
         return MICA_OK;

@@ -8,6 +8,8 @@
 //
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
+#include "base/atomic.h"
+#include "base/sort.h"
 #include "store/ranges.h"
 #include "store/stamp.h"
 #include "world/notice.h"
@@ -33,10 +35,19 @@ static mi_resource *find(const mica_world *world, mica_component component) {
     return resource != NULL && resource->value != NULL ? resource : NULL;
 }
 
+static void count_change(mica_world *world, const mi_resource *resource) {
+    uint64_t *count = &world->resource_changes[resource->is_heavy];
+    if (MICA_LIKELY(!world->is_shared)) {
+        ++*count;
+    } else {
+        mi_next_number(count);
+    }
+}
+
 // The value may be another one now.
 static void mark(mica_world *world, mi_resource *resource) {
-    world->resource_changes[resource->is_heavy]++;
-    resource->version = world->store.version;
+    count_change(world, resource);
+    resource->version = mi_world_version(world);
 }
 
 // The type of an id that can be a resource's, or NULL with the error set.
@@ -62,19 +73,27 @@ static mica_result fail_missing(const mica_world *world, const mi_type *type, co
     return mi_fail(&world->log, MICA_INVALID, call, "needs a value of {}", MI_TEXT(type->info.name));
 }
 
-// Makes sure that the entry of a component exists.
-static bool reserve_entry(mica_world *world, mica_component component) {
-    const uint32_t need = (uint32_t)component + 1;
+// Makes entries up to the number `need`.
+static bool reserve_entries(mica_world *world, uint32_t need) {
     if (need <= world->resources.count) {
         return true;
     }
-    if (!MI_RESERVE(&world->heap, MICA_MEMORY_RESOURCES, &world->resources, need)) {
+    if (world->is_shared || !MI_RESERVE(&world->heap, MICA_MEMORY_RESOURCES, &world->resources, need)) {
         return false;
     }
     memset(world->resources.data + world->resources.count, 0,
            (need - world->resources.count) * sizeof(*world->resources.data));
     world->resources.count = need;
     return true;
+}
+
+// Makes sure that the entry of a component exists.
+static bool reserve_entry(mica_world *world, mica_component component) {
+    return reserve_entries(world, (uint32_t)component + 1);
+}
+
+bool mi_world_have_resource_entries(mica_world *world) {
+    return reserve_entries(world, mi_load_count(&world->schema->count));
 }
 
 // Gives the world a value that it does not have yet: the caller's, or a constructed one for NULL. The entry, or NULL.
@@ -222,7 +241,7 @@ void *mica_resource_ensure(mica_world *world, mica_component component) {
 }
 
 static void end(mica_world *world, mica_component component, mi_resource *resource) {
-    world->resource_changes[resource->is_heavy]++;
+    count_change(world, resource);
     if (!resource->is_pointer) {
         const mi_type *type = mi_schema_type(world->schema, component);
         mi_value_destruct(type, &world->store.values, resource->value, 1);

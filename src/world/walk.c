@@ -147,7 +147,7 @@ static void use_runs(mi_walk *walk) {
     }
     if (query->runs_driver == walk->pool && query->runs_structure == mi_query_structure(query)) {
         walk->reads_runs = true;
-    } else if (walk->wants_columns && query->open_count == 0) {
+    } else if (walk->wants_columns && query->open_count == 0 && walk->actor == NULL) {
         query->runs_driver = NULL;
         query->runs.count = 0;
         query->run_count = 0;
@@ -252,7 +252,8 @@ static bool reserve_memory(mi_walk *walk) {
 
 // A walk that waits, or a new one.
 static mi_walk *take_walk(mica_world *world) {
-    mi_walk *walk = world->walks;
+    mi_walk **walks = mi_world_walks(world);
+    mi_walk *walk = *walks;
     while (walk != NULL && walk->query != NULL) {
         walk = walk->next;
     }
@@ -264,8 +265,8 @@ static mi_walk *take_walk(mica_world *world) {
         walk->memory = NULL;
         walk->memory_size = 0;
         walk->query = NULL;
-        walk->next = world->walks;
-        world->walks = walk;
+        walk->next = *walks;
+        *walks = walk;
     }
     return walk;
 }
@@ -276,6 +277,7 @@ static mi_walk *start_walk(mica_query *query, bool wants_columns, uint64_t since
         return NULL;
     }
     walk->query = query;
+    walk->actor = query->world->is_shared ? mi_actor_of(query->world) : NULL;
     walk->wants_columns = wants_columns;
     if (!reserve_memory(walk)) {
         walk->query = NULL;
@@ -321,11 +323,11 @@ mi_walk *mi_walk_open_since(mica_query *query, bool wants_columns, uint64_t sinc
 }
 
 mi_walk *mi_walk_open(mica_query *query, bool wants_columns) {
-    return mi_walk_open_since(query, wants_columns, query->world->running_since);
+    return mi_walk_open_since(query, wants_columns, mi_world_since(query->world));
 }
 
 mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t count) {
-    mi_walk *walk = start_walk(query, true, query->world->running_since);
+    mi_walk *walk = start_walk(query, true, mi_world_since(query->world));
     if (walk != NULL) {
         walk->driver = MI_DRIVER_LIST;
         walk->driver_source = query->source_count;
@@ -335,14 +337,19 @@ mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t 
 }
 
 void mi_walk_close(mi_walk *walk) {
+    mica_world *world = walk->query->world;
     mi_walk_settle(walk, true);
-    mi_sorted_release(walk->sorted, &walk->query->world->heap);
+    if (walk->sorted != NULL) {
+        mi_world_lock(world);
+        mi_sorted_release(walk->sorted, &world->heap);
+        mi_world_unlock(world);
+    }
     walk->sorted = NULL;
     walk->query = NULL;
 }
 
-void mi_world_free_walks(mica_world *world, bool all) {
-    mi_walk **link = &world->walks;
+// Frees what the walks of a list keep, of those that are not open, or of all.
+static void free_walks(mica_world *world, mi_walk **link, bool all) {
     while (*link != NULL) {
         mi_walk *walk = *link;
         if (walk->query != NULL && !all) {
@@ -355,6 +362,13 @@ void mi_world_free_walks(mica_world *world, bool all) {
         }
         mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, walk->memory, walk->memory_size, COPY_ALIGN);
         mi_heap_release(&world->heap, MICA_MEMORY_QUERIES, walk, sizeof(*walk), _Alignof(mi_walk));
+    }
+}
+
+void mi_world_free_walks(mica_world *world, bool all) {
+    free_walks(world, &world->walks, all);
+    for (uint32_t i = 0; i < world->sharing.seat_count; i++) {
+        free_walks(world, &world->sharing.seats[i].walks, all);
     }
 }
 

@@ -6,6 +6,7 @@
 // picked one by one, with copies of what lies apart. Runs are tried first, at the start and behind every window.
 #pragma once
 
+#include "world/actor.h"
 #include "world/filter.h"
 #include "world/order.h"
 
@@ -47,6 +48,7 @@ typedef struct mi_walk_column {
 typedef struct mi_walk {
     struct mi_walk *next;
     mica_query *query; // NULL: waits for the next walk
+    const mi_actor *actor; // whose it is in a shared world; NULL
     bool wants_columns;
     bool writes_runs; // into the query
     bool reads_runs;
@@ -136,6 +138,10 @@ static inline mica_iter mi_iter_closed(mica_query *query) {
 }
 static inline void mi_iter_open(mica_iter *iter) {
     mica_world *world = iter->query->world;
+    if (MICA_UNLIKELY(world->is_shared)) {
+        mi_actor_open_walk(iter);
+        return;
+    }
     iter->run = world->running;
     iter->open = true;
     iter->access = iter->query->access;

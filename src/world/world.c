@@ -2,7 +2,7 @@
 //
 // Structure is locked while a walk is open or while a system that declared its access runs. Every structural verb asks
 // mi_world_check_structure first; commands are applied by parts that have seen to it themselves.
-#include "world/world.h"
+#include "world/actor.h"
 
 #include "store/visibility.h"
 #include "world/commands.h"
@@ -175,6 +175,7 @@ void mica_world_destroy(mica_world *world) {
     mi_world_free_signals(world);
     mi_commands_destroy(world->walk_commands);
     mi_world_free_walks(world, true);
+    mi_world_free_seats(world);
     mi_world_free_orders(world);
     for (uint32_t i = 0; i < world->queries.count; i++) {
         mi_query_free(world->queries.data[i]);
@@ -218,7 +219,7 @@ mica_random *mica_world_random(mica_world *world) {
     }
     if (world->front.running_locks) {
         mi_fail(&world->log, MICA_LOCKED, __func__, "system \"{}\" runs, which has a generator of its own",
-                MI_TEXT(world->running_system));
+                MI_TEXT(mi_world_system(world)));
         return NULL;
     }
     return &world->random;
@@ -410,11 +411,21 @@ static mica_result fail_locked(mica_world *world, const char *call) {
     return mi_fail(&world->log, MICA_LOCKED, call,
                    "structure is locked while system \"{}\" runs; meanwhile changes of entities are recorded into "
                    "mica_run_commands",
-                   MI_TEXT(world->running_system == NULL ? "" : world->running_system));
+                   MI_TEXT(mi_world_system(world) == NULL ? "" : mi_world_system(world)));
 }
 
 mica_result mi_world_fail_structure(mica_world *world, const char *call) {
     return world == NULL ? mi_fail_plain(NULL, MICA_INVALID, call, "needs a world") : fail_locked(world, call);
+}
+
+mica_result mi_world_check_making(const mica_world *world, const char *made, const char *call) {
+    return MICA_LIKELY(!world->front.running_locks)
+               ? MICA_OK
+               : mi_fail(
+                     &world->log, MICA_LOCKED, call,
+                     "system \"{}\" runs, maybe beside others, and {} concerns them all: it is made outside systems "
+                     "or in exclusive ones",
+                     MI_TEXT(mi_world_system(world)), MI_TEXT(made));
 }
 
 mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, const char *call) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/os.h"
 #include "store/pools.h"
 #include "world/part.h"
 #include "world/signal.h"
@@ -98,10 +99,26 @@ typedef struct mi_edit {
 
 // What a walk keeps that is more than a chunk's span; see walk.h.
 struct mi_walk;
+// Who uses a world that several threads share; see actor.h.
+typedef struct mi_actor mi_actor;
+struct mi_seat;
 // What is kept of events; see event.h.
 struct mi_events;
 // What orders share while they sort; see order.c.
 struct mi_sorter;
+
+// What sharing a world takes.
+typedef struct mi_sharing {
+    mi_lock lock;          // of what threads change in turn, but for memory
+    mi_lock heap_lock;     // of memory
+    struct mi_seat *seats; // by number of the thread
+    uint32_t seat_count;
+    bool has_locks;      // they were made
+    bool holds_copies;   // walks may
+    bool locked_before;  // flags of the front as they were
+    bool watched_before; // likewise
+    bool writes_before;  // likewise
+} mi_sharing;
 
 struct mica_world {
     struct mica_front front; // first, and the store behind it: inline functions of the public headers see both
@@ -114,6 +131,9 @@ struct mica_world {
     mica_world_def def;
 
     mica_random random; // the world's own generator
+
+    bool is_shared; // systems run side by side: see actor.h
+    mi_sharing sharing;
 
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
     mica_run *running;            // the running system's, NULL outside
@@ -149,10 +169,42 @@ struct mica_world {
     mi_marks named;                     // entities that a verb on many has looked at; none between calls
 };
 
-// Says that values of one component of entities may be written through addresses from now on.
+// Who runs, what its changes are stamped with, and since when changes count for it; outside systems no run, the store's
+// version, and outside_since.
+mica_run *mi_actor_run(const mica_world *world);
+uint64_t mi_actor_version(const mica_world *world);
+uint64_t mi_actor_since(const mica_world *world);
+const char *mi_actor_system(const mica_world *world);
+static inline mica_run *mi_world_run(const mica_world *world) {
+    return MICA_LIKELY(!world->is_shared) ? world->running : mi_actor_run(world);
+}
+static inline uint64_t mi_world_version(const mica_world *world) {
+    return MICA_LIKELY(!world->is_shared) ? world->store.version : mi_actor_version(world);
+}
+static inline const char *mi_world_system(const mica_world *world) { // the name of the system that runs
+    return MICA_LIKELY(!world->is_shared) ? world->running_system : mi_actor_system(world);
+}
+static inline uint64_t mi_world_since(const mica_world *world) {
+    return MICA_LIKELY(!world->is_shared) ? world->running_since : mi_actor_since(world);
+}
+
+// Around what threads change in turn: locks while the world is shared. Nobody locks twice.
+static inline void mi_world_lock(mica_world *world) {
+    if (MICA_UNLIKELY(world->is_shared)) {
+        mi_lock_take(&world->sharing.lock);
+    }
+}
+static inline void mi_world_unlock(mica_world *world) {
+    if (MICA_UNLIKELY(world->is_shared)) {
+        mi_lock_give(&world->sharing.lock);
+    }
+}
+
+// Says that values of one component of entities may be written through addresses from now on. (Those that share a world
+// write nothing that anybody watches.)
 static inline void mi_world_written(mica_world *world, mica_component component, const mica_entity *entities,
                                     uint32_t count) {
-    if (MICA_UNLIKELY(world->front.watches_writes)) {
+    if (MICA_UNLIKELY(world->front.watches_writes) && !world->is_shared) {
         mi_tell_written(world, component, entities, count);
     }
 }
@@ -222,6 +274,9 @@ mica_result mi_world_fail_structure(mica_world *world, const char *call);
 static inline mica_result mi_world_check_structure(mica_world *world, const char *call) {
     return MICA_LIKELY(world != NULL && !mi_world_is_locked(world)) ? MICA_OK : mi_world_fail_structure(world, call);
 }
+
+// MICA_OK, or MICA_LOCKED: a system runs that may run beside others, who would all see `made`, which `call` makes.
+mica_result mi_world_check_making(const mica_world *world, const char *made, const char *call);
 
 // The location of a living entity, or MICA_STALE with a message that says what the handle is.
 mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, const char *call);
@@ -381,6 +436,9 @@ void mi_world_free_orders(mica_world *world);
 // Frees what orders share, if none is being sorted.
 void mi_world_free_sorter(mica_world *world);
 
+// Makes room for a resource of every type that is known, so that those that share the world need none; false: out of
+// memory.
+bool mi_world_have_resource_entries(mica_world *world);
 // Tells that all resources are about to go.
 void mi_world_tell_end_of_resources(mica_world *world);
 // Ends the resources; the world is about to end.
