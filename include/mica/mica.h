@@ -23,6 +23,7 @@
 #include <mica/name.h>
 #include <mica/observer.h>
 #include <mica/order.h>
+#include <mica/parallel.h>
 #include <mica/plugin.h>
 #include <mica/pool.h>
 #include <mica/query.h>

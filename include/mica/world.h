@@ -13,6 +13,7 @@
 #pragma once
 
 #include <mica/entity.h>
+#include <mica/jobs.h>
 #include <mica/memory.h>
 #include <mica/random.h>
 #include <mica/result.h>
@@ -53,11 +54,13 @@ typedef struct mica_world_def {
     void *fixed_memory;           ///< the caller's, that the world of fixed capacity lies in; NULL: the allocator's
     const mica_room *rooms;       ///< what to make room for at once (capacity.h); may be NULL if there are none
     int32_t room_count;
+    int32_t thread_count; ///< that run systems, the one that steps the world included; 0: 1; `MICA_THREADS_ALL`: one a core
+    mica_jobs *jobs;      ///< the pool that they come from, shared with others (jobs.h), in place of `thread_count`
 } mica_world_def;
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
 /// outside the range of a float, a negative limit, memory without a size, a budget for the schema), or as
-/// `mica_world_make_room`. `def` may be NULL. O(1), and what the room costs.
+/// `mica_world_make_room` and `mica_jobs_create`. `def` may be NULL. O(1), and what the room and threads cost.
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;

@@ -66,6 +66,29 @@ static inline uint64_t mi_next_number(uint64_t *number) {
     return __atomic_add_fetch(number, 1, __ATOMIC_RELAXED);
 }
 
+// How many steps a step still waits for: counting down releases what the step that has ended did, and who counts to 0
+// acquires what all of them did. True: it was the last.
+static inline bool mi_count_down(uint32_t *count) {
+    return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+// The next range of a loop: whoever takes a number has it to himself; what ranges hold was published by starting the
+// job.
+static inline uint32_t mi_take_next(uint32_t *next) {
+    return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+}
+
+// The lowest number of a step or range that has failed: decides what need not be begun any more, and orders nothing.
+static inline uint32_t mi_load_first(const uint32_t *first) {
+    return __atomic_load_n(first, __ATOMIC_RELAXED);
+}
+static inline void mi_lower_first(uint32_t *first, uint32_t number) {
+    uint32_t seen = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (number < seen &&
+           !__atomic_compare_exchange_n(first, &seen, number, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 // Serial numbers of schemas only have to differ, so relaxed is enough. 0: all are used up.
 static inline uint32_t mi_next_serial(uint32_t *serial) {
     uint32_t last = __atomic_load_n(serial, __ATOMIC_RELAXED);

@@ -29,4 +29,7 @@ const mi_access_entry *mi_access_find(const mi_access *access, mica_component co
 // O(entries).
 mica_component mi_access_conflict(const mi_access *a, const mi_access *b, uint32_t from);
 
+// Whether somebody observes what is written.
+bool mi_access_is_observed(const mi_access *access, const mica_world *world);
+
 void mi_access_free(mi_access *access, mi_heap *heap);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/os.h"
 #include "state/restore.h"
 #include "world/commands.h"
@@ -21,17 +22,27 @@
 #include "world/rewind.h"
 #include "world/tracker.h"
 
-// Notes why the tick ends. The first reason counts.
-static void fail(mi_failure *failure, const mi_system *system, mica_stage stage, mica_result code, const char *text) {
-    if (failure->code != MICA_OK) {
-        return;
+// Notes why the tick ends. Of the plan's steps the first that fails counts, and of what it says the first.
+static void fail(mica_run *run, mica_result code, const char *text) {
+    mi_failure *failure = run->failure;
+    mi_world_lock(run->world);
+    if (failure->code == MICA_OK || run->step < failure->step) {
+        failure->code = code > MICA_OK && code < MICA_RESULT_COUNT ? code : MICA_FAILED;
+        failure->stage = run->stage;
+        failure->system_id = run->system->id;
+        failure->step = run->step;
+        failure->in_start = false;
+        // What is too long is cut, as the precision says.
+        snprintf(failure->system, sizeof(failure->system), "%.*s", (int)sizeof(failure->system) - 1,
+                 run->system->order.name);
+        snprintf(failure->text, sizeof(failure->text), "%.*s", (int)sizeof(failure->text) - 1,
+                 text != NULL ? text : "");
     }
-    failure->code = code > MICA_OK && code < MICA_RESULT_COUNT ? code : MICA_FAILED;
-    failure->stage = stage;
-    failure->system_id = system->id;
-    // What is too long is cut, as the precision says.
-    snprintf(failure->system, sizeof(failure->system), "%.*s", (int)sizeof(failure->system) - 1, system->order.name);
-    snprintf(failure->text, sizeof(failure->text), "%.*s", (int)sizeof(failure->text) - 1, text != NULL ? text : "");
+    mi_world_unlock(run->world);
+    run->has_failed = true;
+    if (run->batch != NULL) {
+        mi_lower_first(&run->batch->failed, run->step);
+    }
 }
 
 void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
@@ -57,7 +68,7 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     world->running_since = world->outside_since;
     if (world->front.walk_count > walk_count) {
         mi_world_close_walks(world); // it would lock the world for ever
-        fail(run->failure, system, run->stage, MICA_LOCKED, "it left a walk open");
+        fail(run, MICA_LOCKED, MI_LEFT_WALK);
     }
 }
 
@@ -73,15 +84,21 @@ mica_result mi_systems_check_idle(const mi_systems *systems, const char *call) {
 }
 
 // What observers recorded was dropped since the count was taken, and the error that says why is the last one.
-static void fail_dropped(const mi_systems *systems, const mi_system *system, mica_stage stage, uint64_t dropped_count,
-                         mi_failure *failure) {
-    if (systems->world->signals.dropped_count != dropped_count) {
-        fail(failure, system, stage, mica_last_result(), mica_last_error());
+static void fail_dropped(mica_run *run, uint64_t dropped_count) {
+    if (run->world->signals.dropped_count != dropped_count) {
+        fail(run, mica_last_result(), mica_last_error());
     }
 }
 
-static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
-    const uint64_t dropped_count = systems->world->signals.dropped_count;
+void mi_system_note_run(mi_system *system, uint64_t nanoseconds) {
+    system->last_nanoseconds = nanoseconds;
+    system->total_nanoseconds += nanoseconds;
+    system->run_count++;
+}
+
+static void run_system(mi_systems *systems, mica_run *run) {
+    mi_system *system = run->system;
+    const uint64_t dropped_count = run->world->signals.dropped_count;
     if (!system->started) {
         mi_system_call(system, MI_CALL_START, run);
         if (run->failure->code != MICA_OK) {
@@ -92,45 +109,43 @@ static void run_system(mi_systems *systems, mi_system *system, mica_run *run) {
     }
     const uint64_t begin = mi_os_nanoseconds();
     mi_system_call(system, MI_CALL_RUN, run);
-    system->last_nanoseconds = mi_os_nanoseconds() - begin;
-    system->total_nanoseconds += system->last_nanoseconds;
-    system->run_count++;
-    fail_dropped(systems, system, run->stage, dropped_count, run->failure);
-    if (run->failure->code == MICA_OK) {
+    mi_system_note_run(system, mi_os_nanoseconds() - begin);
+    fail_dropped(run, dropped_count);
+    if (!run->has_failed) {
         system->since = run->world->store.version;
     }
 }
 
 // Runs a system if its condition holds; false: it does not.
-static bool take_turn(mi_systems *systems, mi_system *system, mica_run *run) {
-    mi_system_call(system, MI_CALL_CONDITION, run);
-    system->turn.held_back = !run->holds;
-    if (run->failure->code == MICA_OK && run->holds) {
-        run_system(systems, system, run);
+static bool take_turn(mi_systems *systems, mica_run *run) {
+    mi_system_call(run->system, MI_CALL_CONDITION, run);
+    run->system->turn.held_back = !run->holds;
+    if (!run->has_failed && run->holds) {
+        run_system(systems, run);
     }
-    return run->holds || run->failure->code != MICA_OK;
+    return run->holds || run->has_failed;
 }
 
-// Applies what a system has recorded in a stage.
-static void apply_system(const mi_systems *systems, const mi_system *system, mica_stage stage, mi_failure *failure) {
-    if (mica_commands_count(system->commands) == 0) {
+// Applies what a system has recorded in its run.
+static void apply_run(mica_run *run) {
+    if (mica_commands_count(run->commands) == 0) {
         return;
     }
-    const uint64_t dropped_count = systems->world->signals.dropped_count;
-    const mica_result result = mi_commands_apply(system->commands, "mica_world_step");
-    fail_dropped(systems, system, stage, dropped_count, failure);
+    const uint64_t dropped_count = run->world->signals.dropped_count;
+    const mica_result result = mi_commands_apply(run->commands, "mica_world_step");
+    fail_dropped(run, dropped_count);
     if (result != MICA_OK) {
         char text[128];
         snprintf(text, sizeof(text), "its commands could not be applied: %s", mica_result_text(result));
-        fail(failure, system, stage, result, text);
+        fail(run, result, text);
     }
 }
 
 // Applies what the systems of the plan's steps from `first` up to `end` recorded.
-static void apply_commands(mi_systems *systems, uint32_t first, uint32_t end, mi_failure *failure) {
-    for (uint32_t i = first; i < end && failure->code == MICA_OK; i++) {
-        const mi_plan_step *step = &systems->plan.steps.data[i];
-        apply_system(systems, (const mi_system *)step->system, step->stage, failure);
+static void apply_commands(const mi_tick *tick, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end && tick->failure->code == MICA_OK; i++) {
+        mica_run run = mi_run_make(tick, i);
+        apply_run(&run);
     }
 }
 
@@ -162,45 +177,70 @@ mica_result mica_world_watch_steps(mica_world *world, mica_step_function functio
 }
 
 // A run of a system in one of its stages.
-static mica_run make_run(mi_systems *systems, mi_system *system, mica_stage stage, float delta_seconds,
-                         mi_failure *failure) {
-    return (mica_run){.world = systems->world,
+static mica_run make_run(const mi_tick *tick, mi_system *system, mica_stage stage, uint32_t step) {
+    mi_systems *systems = tick->systems;
+    return (mica_run){.actor = {.world = systems->world,
+                                .system = system->order.name,
+                                .version = tick->base_version + step,
+                                .since = system->since},
+                      .world = systems->world,
                       .system = system,
-                      .failure = failure,
+                      .failure = tick->failure,
                       .stage = stage,
-                      .delta_seconds = delta_seconds,
+                      .delta_seconds = mi_turn_delta(&system->turn, tick->delta_seconds),
                       .is_paused = systems->is_paused_step,
                       .tick = systems->tick,
-                      .since = system->since};
+                      .since = system->since,
+                      .step = step,
+                      .commands = system->commands,
+                      .random = &system->random};
+}
+
+mica_run mi_run_make(const mi_tick *tick, uint32_t index) {
+    const mi_plan_step *step = &tick->systems->plan.steps.data[index];
+    return make_run(tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
+}
+
+void mi_step_take(const mi_tick *tick, uint32_t index) {
+    mi_systems *systems = tick->systems;
+    if (!mi_step_runs(systems, &systems->plan.steps.data[index])) {
+        return;
+    }
+    systems->world->store.version = tick->base_version + index;
+    mica_run run = mi_run_make(tick, index);
+    if (take_turn(systems, &run) && MICA_UNLIKELY(systems->watch != NULL)) {
+        tell_step(systems, index);
+    }
+}
+
+static void apply_barrier(const mi_tick *tick, uint32_t first, uint32_t index) {
+    tick->systems->world->store.version = tick->base_version + index;
+    apply_commands(tick, first, index);
+    if (MICA_UNLIKELY(tick->systems->watch != NULL)) {
+        tell_step(tick->systems, index);
+    }
 }
 
 // Runs the plan, up to the first failure.
-static void run_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
-    mica_world *world = systems->world;
-    const uint64_t base = world->store.version + 1;
-    const uint32_t step_count = systems->plan.steps.count;
+static void run_plan(const mi_tick *tick) {
+    const mi_plan *plan = &tick->systems->plan;
+    const mi_plan_batch *batch = plan->batches.data;
+    const mi_plan_batch *batch_end = batch + plan->batches.count;
     uint32_t unapplied = 0; // the first step whose commands wait for a barrier
-    for (uint32_t i = 0; i < step_count && failure->code == MICA_OK; i++) {
-        const mi_plan_step *step = &systems->plan.steps.data[i];
-        world->store.version = base + i;
-        if (step->system == NULL) {
-            apply_commands(systems, unapplied, i, failure);
-            unapplied = i + 1;
+    uint32_t i = 0;
+    while (i < plan->steps.count && tick->failure->code == MICA_OK) {
+        const bool begins_batch = batch != batch_end && batch->first == i;
+        if (begins_batch && mi_batch_run(tick, batch)) {
+            i = batch->end;
+        } else if (plan->steps.data[i].system == NULL) {
+            apply_barrier(tick, unapplied, i);
+            unapplied = ++i;
         } else {
-            mi_system *system = (mi_system *)(uintptr_t)step->system;
-            if (!mi_step_runs(systems, step)) {
-                continue;
-            }
-            mica_run run = make_run(systems, system, step->stage, mi_turn_delta(&system->turn, delta_seconds), failure);
-            if (!take_turn(systems, system, &run)) {
-                continue;
-            }
+            mi_step_take(tick, i++);
         }
-        if (MICA_UNLIKELY(systems->watch != NULL)) {
-            tell_step(systems, i);
-        }
+        batch += begins_batch;
     }
-    world->store.version = base + step_count;
+    tick->systems->world->store.version = tick->base_version + plan->steps.count;
 }
 
 static void keep_removals(const mi_system *system, const mica_query *query) {
@@ -341,6 +381,7 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
     systems->is_paused_step = false;
     mi_trackers_end_round(systems->world, keep_for_systems, systems);
     for (uint32_t i = 0; failure->code != MICA_OK && i < systems->all.count; i++) {
+        mi_loop_clear(&systems->all.data[i]->loop);
         mica_commands_clear(systems->all.data[i]->commands);
     }
     const mica_result restored = failure->code == MICA_OK ? MICA_OK : take_back(systems, call);
@@ -348,11 +389,20 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
     return failure->code == MICA_OK ? MICA_OK : fail_tick(systems, failure, restored, call);
 }
 
+// What a tick's steps share, of which the first one is next.
+static mi_tick begin_tick(mi_systems *systems, float delta_seconds, mi_failure *failure) {
+    return (mi_tick){.systems = systems,
+                     .failure = failure,
+                     .delta_seconds = delta_seconds,
+                     .base_version = systems->world->store.version + 1};
+}
+
 static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
     mi_observers_begin_tick(systems->world);
     const uint64_t begin = mi_os_nanoseconds();
+    const mi_tick tick = begin_tick(systems, delta_seconds, failure);
     mi_turns_begin(systems, delta_seconds);
-    run_plan(systems, delta_seconds, failure);
+    run_plan(&tick);
     if (failure->code == MICA_OK) {
         mi_turns_end(systems, delta_seconds);
     }
@@ -416,12 +466,13 @@ mica_result mica_world_step_system(mica_world *world, mica_system handle, float 
         if (!is_in_stage(system, stage)) {
             continue;
         }
-        mica_run run = make_run(systems, system, stage, delta_seconds, &failure);
+        const mi_tick tick = begin_tick(systems, delta_seconds, &failure);
+        mica_run run = make_run(&tick, system, stage, 0);
         world->store.version++;
-        run_system(systems, system, &run);
+        run_system(systems, &run);
         if (failure.code == MICA_OK) {
             world->store.version++;
-            apply_system(systems, system, stage, &failure);
+            apply_run(&run);
         }
     }
     world->store.version++;
@@ -466,7 +517,7 @@ mica_system mica_run_system(const mica_run *run) {
 }
 
 mica_commands *mica_run_commands(mica_run *run) {
-    return is_run(run, __func__) ? run->system->commands : NULL;
+    return is_run(run, __func__) ? run->commands : NULL;
 }
 
 void *mica_run_state_of(mica_run *run) {
@@ -474,7 +525,17 @@ void *mica_run_state_of(mica_run *run) {
 }
 
 mica_random *mica_run_random(mica_run *run) {
-    return is_run(run, __func__) ? &run->system->random : NULL;
+    if (!is_run(run, __func__)) {
+        return NULL;
+    }
+    if (MICA_LIKELY(run->loop_random == NULL)) {
+        return run->random;
+    }
+    if (!run->has_span_random) {
+        run->span_random = mica_random_split(run->loop_random, run->span);
+        run->has_span_random = true;
+    }
+    return &run->span_random;
 }
 
 void *mica_run_user(const mica_run *run) {
@@ -540,6 +601,6 @@ mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component
 
 void mica_run_fail(mica_run *run, mica_result code, const char *text) {
     if (is_run(run, __func__)) {
-        fail(run->failure, run->system, run->stage, code, text);
+        fail(run, code, text);
     }
 }

@@ -8,6 +8,7 @@
 // removed and ascends by name, no two of which are the same; the constraints between those have no cycle; no step of
 // `plan` names a system that is gone unless plan_age is MI_PLAN_VOID; `started` holds exactly the systems whose
 // `stop_due` is set, which those that count as started all are.
+#include "run/batch.h"
 #include "run/extract.h"
 
 #include <stdio.h>
@@ -69,6 +70,7 @@ static void free_system(mica_world *world, mi_system *system) {
     if (system->commands != NULL) {
         mi_commands_destroy(system->commands);
     }
+    mi_loop_free(&system->loop, heap);
     for (uint32_t i = 0; i < system->event_readers.count; i++) {
         mi_event_reader_end(system->event_readers.data[i]);
     }
@@ -119,6 +121,7 @@ static void free_systems(mica_world *world, void *state) {
     mi_extracts_free(systems);
     mica_snapshot_release(systems->step_begin);
     mi_plan_free(&systems->plan, heap);
+    mi_batch_free(&systems->batch, heap);
     mi_plan_free(&systems->next_plan, heap);
     mi_heap_release(heap, MICA_MEMORY_SYSTEMS, systems, sizeof(*systems), _Alignof(mi_systems));
 }

@@ -1,8 +1,11 @@
 // The systems of a world, as registration, ticks and the clock share them.
 #pragma once
 
+#include "base/jobs.h"
+#include "run/loop.h"
 #include "run/plan.h"
 #include "run/turns.h"
+#include "world/actor.h"
 #include "world/event.h"
 #include "world/world.h"
 
@@ -17,6 +20,7 @@ typedef struct mi_system {
     uint32_t query_count;
     mica_query *queries[MICA_SYSTEM_QUERY_MAX];
     mica_commands *commands;
+    mi_loop_room loop;
     const mi_type *state_type; // NULL: no state
     void *state;
     MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type, ascending by the types' names
@@ -36,6 +40,9 @@ typedef struct mi_system {
     uint64_t last_nanoseconds;
 } mi_system;
 
+// What is said of a system that leaves a walk open.
+#define MI_LEFT_WALK "it left a walk open"
+
 typedef enum mi_call { MI_CALL_START, MI_CALL_RUN, MI_CALL_STOP, MI_CALL_CONDITION } mi_call;
 
 // Why a tick ends early.
@@ -43,6 +50,7 @@ typedef struct mi_failure {
     mica_result code; // MICA_OK: it does not
     mica_stage stage;
     uint32_t system_id;
+    uint32_t step;   // of the plan
     bool in_start;   // of the system's start function
     char system[96]; // names and texts are copied: the system may be gone when the failure is said
     char text[256];  // what a sentence has room for beside the names
@@ -54,8 +62,12 @@ typedef enum mi_plan_age {
     MI_PLAN_VOID     // neither is
 } mi_plan_age;
 
-// A call into a system. It lives on the stack of the step.
+struct mi_batch;
+
+// A call into a system, or a part of one in a parallel loop. It lives on the stack of the step, or with its batch or
+// loop.
 struct mica_run {
+    mi_actor actor; // of a shared world
     mica_world *world;
     mi_system *system;
     mi_failure *failure;
@@ -65,7 +77,45 @@ struct mica_run {
     uint64_t tick;
     uint64_t since; // since when changes count
     bool holds;     // what the condition has said
+    uint32_t step;  // of the plan
+    mica_commands *commands;
+    mica_random *random;
+    struct mi_batch *batch; // NULL: it runs with the world to itself
+    bool has_failed;
+    // In a span of a parallel loop.
+    const mica_random *loop_random; // what the spans' generators are split from; NULL: it is in none
+    uint64_t span;                  // its number in the order of visit
+    bool has_span_random;
+    mica_random span_random;
 };
+
+// A step of a batch that is being run.
+typedef struct mi_batch_step {
+    mi_job job; // first: leads back from the job to the step
+    struct mi_batch *batch;
+    uint32_t index;        // of the step in the plan
+    uint32_t waiting;      // atomic: how many of those that it waits for have not ended
+    uint64_t end_estimate; // nanoseconds from the batch's beginning to its end, on threads without number
+    mica_run run;
+    mi_actor_view view;
+} mi_batch_step;
+
+// What of a tick all its steps share.
+typedef struct mi_tick {
+    struct mi_systems *systems;
+    mi_failure *failure;
+    float delta_seconds;
+    uint64_t base_version; // of the first step
+} mi_tick;
+
+// Steps that are being run side by side; see batch.h.
+typedef struct mi_batch {
+    const mi_tick *tick;
+    mi_job_group group;
+    uint32_t first, end;           // steps
+    uint32_t failed;               // atomic: the first step that has failed; UINT32_MAX: none has
+    MI_ARRAY(mi_batch_step) steps; // by step - first; room is kept
+} mi_batch;
 
 typedef struct mi_systems {
     mica_world *world;
@@ -79,6 +129,7 @@ typedef struct mi_systems {
     mi_plan plan;                               // of the running tick, or of the last one
     mi_plan next_plan;
     mi_plan_age plan_age;
+    mi_batch batch;
     uint32_t last_id;
     uint32_t removed_count;     // in `all`
     uint32_t listing;           // grows with each mica_world_systems
@@ -141,6 +192,13 @@ extern const mi_part mi_systems_part;
 // Calls one of a system's functions with the world set up for it; does nothing if the system does not have it. Walks
 // that the function left open are closed, and that is a failure.
 void mi_system_call(mi_system *system, mi_call call, mica_run *run);
+
+// The run of a step of the plan.
+mica_run mi_run_make(const mi_tick *tick, uint32_t index);
+// Counts a run that took so long.
+void mi_system_note_run(mi_system *system, uint64_t nanoseconds);
+// Runs a step that is a system, if it runs in this tick, on this thread and with the world to itself.
+void mi_step_take(const mi_tick *tick, uint32_t index);
 
 // Notes what observers took in a tick of so many nanoseconds.
 void mi_observers_begin_tick(mica_world *world);

@@ -127,9 +127,10 @@ static bool have_locks(mi_sharing *sharing) {
     return sharing->has_locks;
 }
 
-// Of queries that are not held nobody opens a walk.
+// Of queries that are not held nobody opens a walk. Notes whether walks may hold copies.
 static mica_result prepare_queries(mica_world *world, const char *call) {
     mica_result result = MICA_OK;
+    world->sharing.holds_copies = false;
     for (uint32_t i = 0; i < world->queries.count && result == MICA_OK; i++) {
         mica_query *query = world->queries.data[i];
         if (query->reference_count == 0) {
@@ -139,11 +140,12 @@ static mica_result prepare_queries(mica_world *world, const char *call) {
         if (result == MICA_OK && !query->is_simple && !mi_query_note_tables(query)) {
             result = mi_fail_memory(&world->log, call, 0);
         }
+        world->sharing.holds_copies |= query->writes && !mi_walk_is_plain(query);
     }
     return result;
 }
 
-mica_result mi_world_share(mica_world *world, bool holds_copies, const char *call) {
+mica_result mi_world_share(mica_world *world, const char *call) {
     MI_ASSERT(!world->is_shared && world->front.walk_count == 0);
     mi_sharing *sharing = &world->sharing;
     struct mica_front *front = &world->front;
@@ -160,10 +162,9 @@ mica_result mi_world_share(mica_world *world, bool holds_copies, const char *cal
     if (front->watches_writes) {
         mi_world_walk_ended(world);
     }
-    if (holds_copies) {
+    if (sharing->holds_copies) {
         mi_store_count_copied(&world->store, true);
     }
-    sharing->holds_copies = holds_copies;
     sharing->locked_before = front->running_locks;
     sharing->watched_before = front->is_watched;
     sharing->writes_before = front->watches_writes;

@@ -62,7 +62,6 @@ bool mi_world_have_seats(mica_world *world, uint32_t count);
 void mi_world_free_seats(mica_world *world);
 
 // Shares a world in which no walk is open, until mi_world_unshare; the calling thread becomes no actor. Brings queries
-// and indexes up to date. `holds_copies` says that walks may. MICA_OUT_OF_MEMORY, with the error set for `call`, and
-// nothing is shared.
-mica_result mi_world_share(mica_world *world, bool holds_copies, const char *call);
+// and indexes up to date. MICA_OUT_OF_MEMORY, with the error set for `call`, and nothing is shared.
+mica_result mi_world_share(mica_world *world, const char *call);
 void mi_world_unshare(mica_world *world);

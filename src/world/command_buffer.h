@@ -108,7 +108,8 @@ struct mica_commands {
     MI_ARRAY(mi_plain_type) plain_types; // by component
     // Values never move between recording and applying, so memory grows by blocks, of which the last is filled.
     MI_ARRAY(mi_arena_block) blocks;
-    uint8_t *free_memory; // in the last block
+    MI_ARRAY(mica_commands *) lenders; // buffers whose arenas hold values of commands that were joined
+    uint8_t *free_memory;              // in the last block
     size_t free_size;
     mica_commands_stats stats;
     mi_fold fold;
@@ -117,6 +118,12 @@ struct mica_commands {
 static inline const mi_type *mi_commands_type(const mica_commands *commands, mica_component component) {
     return mi_schema_type(commands->world->schema, component);
 }
+
+// The placeholder of a number, handed out or to be handed out.
+mica_entity mi_commands_placeholder_of(const mica_commands *commands, uint32_t number);
+
+// Begins a new round if the last one is over.
+void mi_commands_begin_round(mica_commands *commands);
 
 // The number of a placeholder among those of the buffer's round; false: it is none of them.
 bool mi_commands_placeholder(const mica_commands *commands, mica_entity placeholder, uint32_t *number);

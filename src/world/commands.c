@@ -138,11 +138,18 @@ mica_commands *mi_commands_create(mica_world *world, bool lent) {
     return commands;
 }
 
-void mi_commands_end_round(mica_commands *commands) {
+static void end_own_round(mica_commands *commands) {
     commands->commands.count = 0;
     commands->round_over = true;
     if (commands->blocks.count > 0) {
         release_blocks(commands, 1);
+    }
+}
+
+void mi_commands_end_round(mica_commands *commands) {
+    end_own_round(commands);
+    while (commands->lenders.count > 0) { // which lend to one buffer each, and borrow nothing
+        end_own_round(commands->lenders.data[--commands->lenders.count]);
     }
 }
 
@@ -163,6 +170,7 @@ void mi_commands_destroy(mica_commands *commands) {
     mi_fold_free(commands);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->plain_types);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->blocks);
+    MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->lenders);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->commands);
     MI_FREE(heap, MICA_MEMORY_COMMANDS, &commands->placeholders);
     mi_heap_release(heap, MICA_MEMORY_COMMANDS, commands, sizeof(*commands), _Alignof(mica_commands));
@@ -208,7 +216,7 @@ mica_world *mica_commands_world(const mica_commands *commands) {
 // Placeholders
 
 // Handles carry 1 + a running number below MICA_INDEX_MAX.
-static mica_entity placeholder_of(const mica_commands *commands, uint32_t number) {
+mica_entity mi_commands_placeholder_of(const mica_commands *commands, uint32_t number) {
     const uint64_t running = ((uint64_t)commands->placeholder_base + number) % MICA_INDEX_MAX;
     return mica_entity_make((uint32_t)running + 1, MICA_GENERATION_MAX);
 }
@@ -275,15 +283,31 @@ static bool is_open(const mica_commands *commands, const char *call) {
     return true;
 }
 
-// Makes room for one command and, with `makes_entity`, one placeholder, and begins a new round if the last one is over.
-static mica_result open_record(mica_commands *commands, bool makes_entity, const char *call) {
-    mica_world *world = commands->world;
+void mi_commands_begin_round(mica_commands *commands) {
     if (commands->round_over) {
         commands->placeholder_base = mi_commands_next_placeholder(commands);
         commands->placeholders.count = 0;
         commands->made_count = 0;
         commands->round_over = false;
     }
+}
+
+mi_commands_part mi_commands_begin_part(mica_commands *commands) {
+    mi_commands_begin_round(commands);
+    return (mi_commands_part){.from = commands,
+                              .begin = commands->commands.count,
+                              .placeholder_begin = commands->placeholders.count};
+}
+
+void mi_commands_end_part(mi_commands_part *part) {
+    part->end = part->from->commands.count;
+    part->placeholder_end = part->from->placeholders.count;
+}
+
+// Makes room for one command and, with `makes_entity`, one placeholder, and begins a new round if the last one is over.
+static mica_result open_record(mica_commands *commands, bool makes_entity, const char *call) {
+    mica_world *world = commands->world;
+    mi_commands_begin_round(commands);
     if (commands->commands.count == INT32_MAX || (makes_entity && commands->placeholders.count == MICA_INDEX_MAX)) {
         return mi_fail(&world->log, MICA_LIMIT, call, "the buffer holds {} commands and {} placeholders already",
                        MI_UINT(commands->commands.count), MI_UINT(commands->placeholders.count));
@@ -304,7 +328,7 @@ static void push(mica_commands *commands, const mi_command *command) {
 
 // Hands out the placeholder that open_record made room for.
 static mica_entity push_placeholder(mica_commands *commands) {
-    const mica_entity placeholder = placeholder_of(commands, commands->placeholders.count);
+    const mica_entity placeholder = mi_commands_placeholder_of(commands, commands->placeholders.count);
     commands->placeholders.data[commands->placeholders.count++] = MICA_NULL;
     return placeholder;
 }

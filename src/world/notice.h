@@ -67,6 +67,17 @@ static inline bool mi_world_tells_simply(const mica_world *world) {
     return !world->front.is_wide;
 }
 
+// Whether anybody is told when a value of a component, or the resource of that type, is written or set.
+static inline bool mi_signals_hear_write(const mi_signals *signals, mica_component component) {
+    const mi_watch *watch = component < signals->watches.count ? signals->watches.data[component] : NULL;
+    const mi_watch *all = signals->watches.count > 0 ? signals->watches.data[0] : NULL;
+    return (watch != NULL && watch->written.count > 0) || (all != NULL && all->written.count > 0) ||
+           mi_bit_get(signals->bits[MICA_SET], signals->word_count, component) ||
+           mi_bit_get(signals->bits[MICA_SET], signals->word_count, 0) ||
+           mi_bit_get(signals->bits[MICA_RESOURCE_SET], signals->word_count, component) ||
+           mi_bit_get(signals->bits[MICA_RESOURCE_REMOVED], signals->word_count, component);
+}
+
 // Whether anybody may be told of what happens to a component by itself.
 static inline bool mi_world_hears_of(const mica_world *world, mica_component component) {
     const mi_signals *signals = &world->signals;

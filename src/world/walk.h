@@ -98,7 +98,7 @@ typedef struct mi_walk {
 // Whether a walk over the query, which is up to date, can go from chunk to chunk without looking at entities.
 static inline bool mi_walk_is_plain(const mica_query *query) {
     return query->is_simple && query->toggles_active == 0 && !mi_store_hides_any(&query->world->store) &&
-           !(query->world->front.watches_writes && query->writes);
+           !(query->world->front.watches_writes && query->writes && !query->world->is_shared);
 }
 
 // Opens a walk over a query that is up to date, of which later changes than `since` count, and removals are known

@@ -110,6 +110,21 @@ static bool make_first_room(mica_world *world, const mica_world_def *def) {
     return true;
 }
 
+// Takes the pool of threads that the definition names, or makes one; the error is set.
+static bool take_jobs(mica_world *world, const mica_world_def *def) {
+    if (def->jobs != NULL) {
+        world->jobs = mica_jobs_retain(def->jobs);
+    } else if (def->thread_count != 0 && def->thread_count != 1) {
+        world->jobs = mica_jobs_create(
+            &(mica_jobs_def){.thread_count = def->thread_count, .allocator = def->allocator, .log = def->log});
+        if (world->jobs == NULL) {
+            return false;
+        }
+    }
+    world->def.jobs = world->jobs; // worlds that are made like this one share it
+    return true;
+}
+
 mica_world *mica_world_create(const mica_world_def *def) {
     const mica_world_def defaults = {0};
     if (def == NULL) {
@@ -129,7 +144,7 @@ mica_world *mica_world_create(const mica_world_def *def) {
     if (world->name == NULL || !mi_store_init(&world->store, &world->heap, world->schema)) {
         return fail_create(world);
     }
-    if (!make_first_room(world, def)) {
+    if (!make_first_room(world, def) || !take_jobs(world, def)) {
         mica_world_destroy(world);
         return NULL;
     }
@@ -191,6 +206,7 @@ void mica_world_destroy(mica_world *world) {
     free_scratch(world);
     mi_heap_release_text(heap, MICA_MEMORY_WORLD, world->name);
     mica_schema_release(world->schema);
+    mica_jobs_release(world->jobs);
     mi_heap last = world->heap;
     mi_heap_release(&last, MICA_MEMORY_WORLD, world, sizeof(mica_world), _Alignof(mica_world));
     mi_heap_unfix(&last);

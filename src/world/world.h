@@ -126,6 +126,7 @@ struct mica_world {
     mi_heap heap;
     mica_schema *schema;
     bool owns_schema;
+    mica_jobs *jobs; // NULL: one thread
     mica_log_handler log;
     char *name;
     mica_world_def def;

@@ -1,0 +1,206 @@
+// Batches: the systems between two barriers, each of which starts when those that it waits for have ended.
+//
+// A step that has ended starts those that waited for it last, goes on with the first of them itself and hands the
+// others to the pool. So a chain stays on one thread, and what is ready early is looked for first.
+//
+// Handing out costs some microseconds: a batch is run side by side only if, by what its systems took the last time,
+// that saves more. Systems that have never run, start functions, watched steps and systems that write what is observed
+// are run one after another, in the order of the plan; a batch is cut at those.
+//
+// Failures: the first step that fails in the order of the plan is the tick's failure, as on one thread. Steps behind it
+// that have not begun do not run; those before it do, which keeps that step the same on any number of threads.
+//
+// Invariants: while a range runs, `waiting` of a step counts the steps of the range that it waits for and that have not
+// ended; it is started by whoever brings that to 0, once; a step touches what its run owns, its system, and what its
+// access says, and nothing of `mi_systems`.
+#include "run/batch.h"
+
+#include "base/atomic.h"
+#include "base/os.h"
+#include "world/query.h"
+
+// What has to be saved by running side by side. Waking a thread, sharing the world and the steps' bookkeeping take less.
+#define SAVED_NANOSECONDS_LEAST 20000u
+
+static mi_system *system_of(const mi_systems *systems, uint32_t index) {
+    return (mi_system *)(uintptr_t)systems->plan.steps.data[index].system;
+}
+
+// Whether it pays
+
+static uint64_t estimate_of(const mi_systems *systems, uint32_t index) {
+    return mi_step_runs(systems, &systems->plan.steps.data[index]) ? system_of(systems, index)->last_nanoseconds : 0;
+}
+
+static bool reserve_steps(mi_systems *systems, mi_batch *batch, uint32_t count) {
+    return MI_RESERVE(&systems->world->heap, MICA_MEMORY_SYSTEMS, &batch->steps, count);
+}
+
+// Whether running the steps side by side saves enough, by when each would end.
+static bool pays(mi_systems *systems, const mi_plan_batch *steps) {
+    uint64_t total = 0;
+    for (uint32_t i = steps->first; i < steps->end; i++) {
+        total += estimate_of(systems, i);
+    }
+    mi_batch *batch = &systems->batch;
+    if (total < SAVED_NANOSECONDS_LEAST || !reserve_steps(systems, batch, steps->end - steps->first)) {
+        return false;
+    }
+    uint64_t longest = 0;
+    for (uint32_t i = steps->first; i < steps->end; i++) {
+        const mi_plan_step *step = &systems->plan.steps.data[i];
+        uint64_t end = 0;
+        for (uint32_t k = 0; k < step->wait_count; k++) {
+            const uint32_t earlier = systems->plan.waits.data[step->first_wait + k];
+            const uint64_t earlier_end = batch->steps.data[earlier - steps->first].end_estimate;
+            end = end < earlier_end ? earlier_end : end;
+        }
+        end += estimate_of(systems, i);
+        batch->steps.data[i - steps->first].end_estimate = end;
+        longest = longest < end ? end : longest;
+    }
+    const uint64_t share = total / (uint64_t)mica_jobs_thread_count(systems->world->jobs);
+    return total - (longest < share ? share : longest) >= SAVED_NANOSECONDS_LEAST;
+}
+
+// Whether a step has to have the world to itself although its access is known.
+static bool runs_alone(const mi_systems *systems, uint32_t index) {
+    const mi_system *system = system_of(systems, index);
+    return mi_step_runs(systems, &systems->plan.steps.data[index]) &&
+           (!system->started || system->order.main_thread ||
+            mi_access_is_observed(&system->order.access, systems->world));
+}
+
+// Running
+
+static void run_step(mi_batch_step *step) {
+    mica_run *run = &step->run;
+    mi_system *system = run->system;
+    if (mi_load_first(&step->batch->failed) < step->index) {
+        return;
+    }
+    mi_actor_enter(&run->actor);
+    run->holds = system->turn.condition == NULL || system->turn.condition(run);
+    system->turn.held_back = !run->holds;
+    if (run->holds && !run->has_failed) {
+        const uint64_t begin = mi_os_nanoseconds();
+        system->functions[MI_CALL_RUN](run);
+        mi_system_note_run(system, mi_os_nanoseconds() - begin);
+    }
+    if (!mi_actor_leave(&run->actor)) {
+        mica_run_fail(run, MICA_LOCKED, MI_LEFT_WALK);
+    }
+    if (run->holds && !run->has_failed) {
+        system->since = run->actor.version;
+    }
+}
+
+static void run_job(mi_job *job) {
+    mi_batch_step *step = (mi_batch_step *)(void *)job;
+    mi_batch *batch = step->batch;
+    const mi_systems *systems = batch->tick->systems;
+    const mi_plan *plan = &systems->plan;
+    while (step != NULL) {
+        const mi_plan_step *planned = &plan->steps.data[step->index];
+        step->run.actor.seat = &systems->world->sharing.seats[mi_jobs_thread(systems->world->jobs)];
+        if (mi_step_runs(systems, planned)) {
+            run_step(step);
+        }
+        mi_batch_step *next = NULL;
+        for (uint32_t i = 0; i < planned->waiter_count; i++) {
+            const uint32_t later = plan->waiters.data[planned->first_waiter + i];
+            if (later >= batch->end) {
+                break;
+            }
+            mi_batch_step *waiter = &batch->steps.data[later - batch->first];
+            if (!mi_count_down(&waiter->waiting)) {
+                continue;
+            }
+            if (next == NULL) {
+                next = waiter;
+            } else {
+                mi_jobs_start(systems->world->jobs, &batch->group, &waiter->job);
+            }
+        }
+        step = next;
+    }
+}
+
+static void prepare_step(mi_batch *batch, uint32_t index) {
+    const mi_tick *tick = batch->tick;
+    mi_systems *systems = tick->systems;
+    const mi_plan_step *planned = &systems->plan.steps.data[index];
+    mi_batch_step *step = &batch->steps.data[index - batch->first];
+    step->job.function = run_job;
+    step->batch = batch;
+    step->index = index;
+    step->waiting = 0;
+    for (uint32_t i = planned->wait_count; i > 0; i--) { // they ascend
+        if (systems->plan.waits.data[planned->first_wait + i - 1] < batch->first) {
+            break;
+        }
+        step->waiting++;
+    }
+    step->run = mi_run_make(tick, index);
+    mi_actor_see(&step->view, step->run.actor.version);
+    step->run.actor.view = &step->view;
+    step->run.actor.run = &step->run;
+    step->run.batch = batch;
+}
+
+// Runs steps that may all run side by side.
+static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
+    mi_systems *systems = tick->systems;
+    mica_world *world = systems->world;
+    mi_batch *batch = &systems->batch;
+    batch->tick = tick;
+    batch->first = first;
+    batch->end = end;
+    batch->failed = UINT32_MAX;
+    world->store.version = tick->base_version + first;
+    if (mi_world_share(world, "mica_world_step") != MICA_OK) {
+        mica_run run = mi_run_make(tick, first);
+        mica_run_fail(&run, mica_last_result(), mica_last_error());
+        return;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        prepare_step(batch, i);
+    }
+    // The last ones are handed out first: who starts them takes back what was handed out last.
+    for (uint32_t i = end; i-- > first;) {
+        mi_batch_step *step = &batch->steps.data[i - first];
+        if (step->waiting == 0 && i > first) {
+            mi_jobs_start(world->jobs, &batch->group, &step->job);
+        }
+    }
+    run_job(&batch->steps.data[0].job); // the first one waits for nobody
+    mi_jobs_wait(world->jobs, &batch->group);
+    mi_world_unshare(world);
+}
+
+bool mi_batch_run(const mi_tick *tick, const mi_plan_batch *steps) {
+    mi_systems *systems = tick->systems;
+    if (systems->world->jobs == NULL || systems->watch != NULL || steps->end - steps->first < 2 ||
+        !pays(systems, steps) ||
+        !mi_world_have_seats(systems->world, (uint32_t)mica_jobs_thread_count(systems->world->jobs))) {
+        return false;
+    }
+    uint32_t first = steps->first;
+    while (first < steps->end && tick->failure->code == MICA_OK) {
+        uint32_t end = first;
+        while (end < steps->end && !runs_alone(systems, end)) {
+            end++;
+        }
+        if (end - first > 1) {
+            run_range(tick, first, end);
+            first = end;
+        } else {
+            mi_step_take(tick, first++);
+        }
+    }
+    return true;
+}
+
+void mi_batch_free(mi_batch *batch, mi_heap *heap) {
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &batch->steps);
+}

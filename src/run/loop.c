@@ -1,0 +1,358 @@
+// Parallel loops.
+//
+// The spans are cut into ranges of about as many rows; threads take the next range until there is none. Who took which
+// one shows nowhere: what a range has recorded is noted with it, and joined in the order of ranges, and random numbers
+// belong to spans.
+//
+// The thread that runs the loop shares the world first if it has it to itself, and takes part like all others. It waits
+// for the other parts before it returns, also for those that come too late to find a range.
+//
+// Invariants: parts, ranges and what was recorded are the system's, which runs on one thread at a time and one loop at a
+// time; a range is taken by one thread; a part's buffer is empty when a loop begins, or lends to the system's.
+#include "run/loop.h"
+
+#include "base/atomic.h"
+#include "base/os.h"
+#include "run/system.h"
+#include "world/query.h"
+#include "world/walk.h"
+
+// What has to be saved by handing out, and what a thread should have to do.
+#define SAVED_NANOSECONDS_LEAST 10000u
+#define PART_NANOSECONDS_LEAST 10000u
+// So many ranges a thread, for what is left when the others are through; but none shorter than a microsecond.
+#define RANGES_A_PART 32u
+#define RANGE_NANOSECONDS_LEAST 1000u
+
+typedef struct mi_loop {
+    mica_run *run; // the system's
+    mica_query *query;
+    mica_span_function function;
+    void *user;
+    const mica_random *random; // where the spans' generators come from
+    mi_loop_room *room;
+    uint32_t next;   // atomic: the first range that nobody has taken
+    uint32_t failed; // atomic: the first range in which the system has failed; UINT32_MAX: none
+    uint64_t rows;
+    mi_actor_view view;
+} mi_loop;
+
+typedef struct mi_loop_part {
+    mi_job job; // first: leads back from the job to the part
+    mi_loop *loop;
+    mica_commands *commands; // NULL: not made yet
+    uint64_t busy_nanoseconds;
+    mica_run run;
+} mi_loop_part;
+
+// Spans
+
+// A run for the spans of a loop.
+static mica_run span_run(const mi_loop *loop, mica_commands *commands) {
+    mica_run run = *loop->run;
+    run.commands = commands;
+    run.loop_random = loop->random;
+    run.has_failed = false;
+    return run;
+}
+
+static void visit(const mi_loop *loop, mica_run *run, mica_iter *span, uint64_t number) {
+    run->span = number;
+    run->has_span_random = false;
+    loop->function(run, span, loop->user);
+}
+
+// Goes over all spans here.
+static mica_result run_here(const mi_loop *loop, const char *call) {
+    mica_run run = span_run(loop, loop->run->commands);
+    mica_iter span = mica_query_begin(loop->query);
+    if (!span.open) {
+        return mica_last_result();
+    }
+    (void)call;
+    uint64_t number = 0;
+    while (!run.has_failed && mica_iter_next(&span)) {
+        visit(loop, &run, &span, number++);
+    }
+    mica_iter_end(&span);
+    loop->run->has_failed |= run.has_failed;
+    return MICA_OK;
+}
+
+static void run_range(mi_loop_part *part, uint32_t number) {
+    mi_loop *loop = part->loop;
+    const mi_loop_range *range = &loop->room->ranges.data[number];
+    mi_commands_part *recorded = &loop->room->recorded.data[number];
+    *recorded = mi_commands_begin_part(part->commands);
+    mica_iter span = mi_iter_closed(loop->query);
+    mi_iter_open(&span);
+    span.table_index = range->table_index;
+    span.chunk_index = range->chunk_index;
+    for (uint32_t i = 0; i < range->span_count && !part->run.has_failed && mica_iter_next(&span); i++) {
+        visit(loop, &part->run, &span, range->first_span + i);
+    }
+    mica_iter_end(&span);
+    mi_commands_end_part(recorded);
+    if (part->run.has_failed) {
+        mi_lower_first(&loop->failed, number);
+    }
+}
+
+static void run_part(mi_job *job) {
+    mi_loop_part *part = (mi_loop_part *)(void *)job;
+    mi_loop *loop = part->loop;
+    mica_world *world = loop->run->world;
+    const uint32_t range_count = loop->room->ranges.count;
+    uint32_t number = mi_take_next(&loop->next);
+    if (number >= range_count) {
+        return;
+    }
+    const uint64_t begin = mi_os_nanoseconds();
+    part->run.actor.seat = &world->sharing.seats[mi_jobs_thread(world->jobs)];
+    mi_actor_enter(&part->run.actor);
+    // Ranges behind one that has failed are left out, those before it are not.
+    for (; number < range_count && number < mi_load_first(&loop->failed); number = mi_take_next(&loop->next)) {
+        run_range(part, number);
+    }
+    if (!mi_actor_leave(&part->run.actor)) {
+        mica_run_fail(&part->run, MICA_LOCKED, MI_LEFT_WALK);
+    }
+    part->busy_nanoseconds = mi_os_nanoseconds() - begin;
+}
+
+// Cutting
+
+static bool add_range(mi_heap *heap, mi_loop_room *room, const mi_loop_range *range) {
+    if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &room->ranges, (size_t)room->ranges.count + 1)) {
+        return false;
+    }
+    room->ranges.data[room->ranges.count++] = *range;
+    return true;
+}
+
+// Cuts the spans of the query into ranges of about `target` rows. False: out of memory.
+static bool cut(mi_loop *loop, uint64_t target) {
+    mi_heap *heap = &loop->run->world->heap;
+    mi_loop_room *room = loop->room;
+    mi_loop_range range = {0};
+    uint64_t rows = 0; // of the range
+    uint64_t span = 0;
+    room->ranges.count = 0;
+    for (uint32_t i = 0; i < loop->query->tables.count; i++) {
+        const mi_table *table = loop->query->tables.data[i];
+        const uint32_t full = mi_table_full_room(table);
+        uint32_t left = table->row_count;
+        for (uint32_t chunk = 0; left > 0; chunk++, span++) {
+            const uint32_t chunk_rows = left < full ? left : full;
+            if (range.span_count == 0) {
+                range = (mi_loop_range){.table_index = i, .chunk_index = chunk, .first_span = span};
+            }
+            left -= chunk_rows;
+            rows += chunk_rows;
+            range.span_count++;
+            if (rows >= target) {
+                if (!add_range(heap, room, &range)) {
+                    return false;
+                }
+                range.span_count = 0;
+                rows = 0;
+            }
+        }
+    }
+    return range.span_count == 0 || add_range(heap, room, &range);
+}
+
+// Cost
+
+static mi_loop_cost *cost_of(mi_loop_room *room, const mica_query *query) {
+    for (uint32_t i = 0; i < MI_LOOP_COST_COUNT; i++) {
+        if (room->costs[i].query == query) {
+            return &room->costs[i];
+        }
+    }
+    return NULL;
+}
+
+static void note_cost(const mi_loop *loop, uint64_t nanoseconds) {
+    if (loop->rows == 0) {
+        return;
+    }
+    mi_loop_room *room = loop->room;
+    const uint64_t now = nanoseconds * 1000 / loop->rows;
+    mi_loop_cost *cost = cost_of(room, loop->query);
+    if (cost == NULL) {
+        cost = &room->costs[room->next_cost];
+        room->next_cost = (room->next_cost + 1) % MI_LOOP_COST_COUNT;
+        *cost = (mi_loop_cost){.query = loop->query, .picoseconds = now};
+    }
+    cost->picoseconds = (cost->picoseconds + now) / 2;
+}
+
+// Running
+
+// Makes sure of the parts and their buffers.
+static bool have_parts(mi_loop *loop, uint32_t count) {
+    mica_world *world = loop->run->world;
+    mi_loop_room *room = loop->room;
+    if (!MI_RESERVE(&world->heap, MICA_MEMORY_SYSTEMS, &room->parts, count)) {
+        return false;
+    }
+    while (room->parts.count < count) {
+        room->parts.data[room->parts.count++] = (mi_loop_part){.commands = NULL};
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        mi_loop_part *part = &room->parts.data[i];
+        if (part->commands == NULL) {
+            part->commands = mi_commands_create(world, true);
+        }
+        if (part->commands == NULL) {
+            return false;
+        }
+        part->job.function = run_part;
+        part->loop = loop;
+        part->busy_nanoseconds = 0;
+        part->run = span_run(loop, part->commands);
+        part->run.actor.walk_count = 0;
+        part->run.actor.run = &part->run;
+        part->run.actor.view = &loop->view;
+    }
+    return MI_RESERVE(&world->heap, MICA_MEMORY_SYSTEMS, &room->recorded, room->ranges.count);
+}
+
+static void run_parts(mi_loop *loop, uint32_t part_count) {
+    mica_jobs *jobs = loop->run->world->jobs;
+    mi_loop_part *parts = loop->room->parts.data;
+    mi_job_group group = {0};
+    for (uint32_t i = 1; i < part_count; i++) {
+        mi_jobs_start(jobs, &group, &parts[i].job);
+    }
+    run_part(&parts[0].job);
+    mi_jobs_wait(jobs, &group);
+    uint64_t busy = 0;
+    for (uint32_t i = 0; i < part_count; i++) {
+        busy += parts[i].busy_nanoseconds;
+        loop->run->has_failed |= parts[i].run.has_failed;
+    }
+    note_cost(loop, busy);
+}
+
+static mica_result join(const mi_loop *loop, const char *call) {
+    const mi_loop_room *room = loop->room;
+    if (loop->run->has_failed) {
+        return MICA_OK; // what was recorded is dropped
+    }
+    const mica_result result =
+        mi_commands_join(loop->run->commands, room->recorded.data, room->ranges.count, call);
+    if (result != MICA_OK) {
+        mica_run_fail(loop->run, result, mica_last_error());
+    }
+    return result;
+}
+
+// Runs the loop on so many threads; false: there is no memory for that, and nothing has happened.
+static bool run_shared(mi_loop *loop, uint32_t part_count, uint64_t target, const char *call, mica_result *result) {
+    mica_world *world = loop->run->world;
+    const bool shares = !world->is_shared;
+    if (!cut(loop, target) || !have_parts(loop, part_count) ||
+        (shares && (!mi_world_have_seats(world, (uint32_t)mica_jobs_thread_count(world->jobs)) ||
+                    mi_world_share(world, call) != MICA_OK))) {
+        return false;
+    }
+    mi_actor_see(&loop->view, loop->run->actor.version);
+    run_parts(loop, part_count);
+    if (shares) {
+        mi_world_unshare(world);
+    }
+    *result = join(loop, call);
+    return true;
+}
+
+static bool writes_observed(const mica_query *query) {
+    bool is_observed = false;
+    for (uint32_t i = 0; query->writes && i < query->column_count; i++) {
+        const mi_query_column *column = &query->columns[i];
+        const uint8_t use = query->terms[column->term].use;
+        is_observed |= (use == MICA_USE_WRITE || use == MICA_USE_OPTIONAL_WRITE) &&
+                       mi_signals_hear_write(&query->world->signals, column->type->info.id);
+    }
+    return is_observed;
+}
+
+// Whether the loop may be shared out at all.
+static bool can_share(const mi_loop *loop) {
+    const mica_run *run = loop->run;
+    const mica_world *world = run->world;
+    const uint32_t walk_count = world->is_shared ? run->actor.walk_count : world->front.walk_count;
+    return world->jobs != NULL && world->front.running_locks && run->loop_random == NULL && walk_count == 0 &&
+           mi_walk_is_plain(loop->query) && !mi_query_asks_changes(loop->query) &&
+           (world->is_shared || !writes_observed(loop->query));
+}
+
+static mica_result run_loop(mi_loop *loop, const char *call) {
+    const uint64_t thread_count =
+        can_share(loop) ? (uint64_t)mica_jobs_thread_count(loop->run->world->jobs) : 1;
+    loop->rows = thread_count > 1 ? mi_query_rows(loop->query) : 0;
+    const mi_loop_cost *cost = cost_of(loop->room, loop->query);
+    const uint64_t total = cost == NULL ? 0 : loop->rows * cost->picoseconds / 1000;
+    if (thread_count > 1 && total - total / thread_count >= SAVED_NANOSECONDS_LEAST) {
+        const uint64_t useful = total / PART_NANOSECONDS_LEAST;
+        const uint64_t part_count = useful < thread_count ? useful : thread_count;
+        const uint64_t by_share = loop->rows / (part_count * RANGES_A_PART);
+        const uint64_t by_time = RANGE_NANOSECONDS_LEAST * loop->rows / total;
+        mica_result result = MICA_OK;
+        if (run_shared(loop, (uint32_t)part_count, by_share > by_time ? by_share : by_time, call, &result)) {
+            return result;
+        }
+    }
+    const uint64_t begin = thread_count > 1 ? mi_os_nanoseconds() : 0;
+    const mica_result result = run_here(loop, call);
+    if (thread_count > 1) {
+        note_cost(loop, mi_os_nanoseconds() - begin);
+    }
+    return result;
+}
+
+mica_result mica_parallel_for(mica_run *run, mica_query *query, mica_span_function function, void *user) {
+    static const char call[] = "mica_parallel_for";
+    if (run == NULL) {
+        return mi_fail_plain(NULL, MICA_INVALID, call, "needs the run that the system was called with");
+    }
+    mica_world *world = run->world;
+    query = query == NULL ? run->system->query : query;
+    if (query == NULL || function == NULL || query->world != world) {
+        return mi_fail(&world->log, MICA_INVALID, call, "system \"{}\" needs {} for a parallel loop",
+                       MI_TEXT(run->system->order.name),
+                       MI_TEXT(function == NULL ? "a function"
+                               : query == NULL  ? "a query"
+                                                : "a query of its own world"));
+    }
+    const mica_result result = mi_query_check(query, call);
+    if (result != MICA_OK) {
+        return result;
+    }
+    const mica_random random = *run->random;
+    mica_random_next(run->random);
+    mi_loop loop = {.run = run,
+                    .query = query,
+                    .function = function,
+                    .user = user,
+                    .random = &random,
+                    .room = &run->system->loop,
+                    .failed = UINT32_MAX};
+    return run_loop(&loop, call);
+}
+
+void mi_loop_clear(mi_loop_room *room) {
+    for (uint32_t i = 0; i < room->parts.count; i++) {
+        mica_commands_clear(room->parts.data[i].commands);
+    }
+}
+
+void mi_loop_free(mi_loop_room *room, mi_heap *heap) {
+    for (uint32_t i = 0; i < room->parts.count; i++) {
+        mi_commands_destroy(room->parts.data[i].commands);
+    }
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &room->parts);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &room->ranges);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &room->recorded);
+}

@@ -1,0 +1,38 @@
+// Parallel loops: what a system keeps for them.
+#pragma once
+
+#include "base/jobs.h"
+#include "world/commands.h"
+
+#include <mica/parallel.h>
+
+// Spans that follow each other in the order of visit, for one thread to take at once.
+typedef struct mi_loop_range {
+    uint32_t table_index; // of the query
+    uint32_t chunk_index; // where they begin
+    uint32_t span_count;
+    uint64_t first_span; // number of the first in the order of visit
+} mi_loop_range;
+
+// What a row of a query took, as far as loops over it have shown.
+typedef struct mi_loop_cost {
+    const mica_query *query; // NULL: none is known
+    uint64_t picoseconds;    // a row
+} mi_loop_cost;
+
+#define MI_LOOP_COST_COUNT 4u
+
+struct mi_loop_part;
+
+// Zero has run no loop. One loop of a system runs at a time.
+typedef struct mi_loop_room {
+    MI_ARRAY(struct mi_loop_part) parts; // by thread
+    MI_ARRAY(mi_loop_range) ranges;
+    MI_ARRAY(mi_commands_part) recorded; // by range
+    mi_loop_cost costs[MI_LOOP_COST_COUNT];
+    uint32_t next_cost; // the one to be forgotten next
+} mi_loop_room;
+
+void mi_loop_free(mi_loop_room *room, mi_heap *heap);
+// Drops what spans of a loop have recorded that was not joined.
+void mi_loop_clear(mi_loop_room *room);
