@@ -29,14 +29,14 @@
 MICA_BEGIN
 
 /// What a loop does with a span. `run` is for this span: its commands (`mica_run_commands`, `mica_iter_commands`) and
-/// its random numbers; a placeholder stands for nothing in another span. `span` is a walk that stands at the span, and is
-/// not moved on. What all spans share, such as `user` and the system's own value, is read alone, or guarded by the
+/// its random numbers; a placeholder stands for nothing in another span. `span` is a walk that stands at the span, and
+/// is not moved on. What all spans share, such as `user` and the system's own value, is read alone, or guarded by the
 /// program. `mica_run_fail` ends the loop as it ends the tick: spans that have not begun may be left out.
 typedef void (*mica_span_function)(mica_run *run, mica_iter *span, void *user);
 
 /// Calls `function` for every span of `query` (NULL: the system's first query), on the calling thread and on others of
-/// the world's pool, and returns when all are through. Each call of a loop moves the system's generator on once. Refuses:
-/// `MICA_INVALID` (no run, no function, no query, one of another world), or as `mica_query_begin`;
+/// the world's pool, and returns when all are through. Each call of a loop moves the system's generator on once.
+/// Refuses: `MICA_INVALID` (no run, no function, no query, one of another world), or as `mica_query_begin`;
 /// `MICA_OUT_OF_MEMORY`, `MICA_LIMIT` (what spans have recorded could not be joined: the system has failed). The thread
 /// of the system. O(tables and spans that match), and about a microsecond a thread.
 MICA_API mica_result mica_parallel_for(mica_run *run, mica_query *query, mica_span_function function, void *user);

@@ -54,8 +54,10 @@ typedef struct mica_world_def {
     void *fixed_memory;           ///< the caller's, that the world of fixed capacity lies in; NULL: the allocator's
     const mica_room *rooms;       ///< what to make room for at once (capacity.h); may be NULL if there are none
     int32_t room_count;
-    int32_t thread_count; ///< that run systems, the one that steps the world included; 0: 1; `MICA_THREADS_ALL`: one a core
-    mica_jobs *jobs;      ///< the pool that they come from, shared with others (jobs.h), in place of `thread_count`
+    int32_t
+        thread_count; ///< that run systems, the one that steps the world included; 0: 1; `MICA_THREADS_ALL`: one a core
+    mica_jobs *jobs;  ///< the pool that they come from, shared with others (jobs.h), in place of `thread_count`
+    bool always_parallel; ///< also where it takes longer than one thread would: for tests
 } mica_world_def;
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or

@@ -5,6 +5,8 @@
 // well.
 #include "run/access.h"
 
+#include "world/notice.h"
+
 #include <string.h>
 
 // Where the component stands, or would.

@@ -19,7 +19,8 @@
 #include "base/os.h"
 #include "world/query.h"
 
-// What has to be saved by running side by side. Waking a thread, sharing the world and the steps' bookkeeping take less.
+// What has to be saved by running side by side. Waking a thread, sharing the world and the steps' bookkeeping take
+// less.
 #define SAVED_NANOSECONDS_LEAST 20000u
 
 static mi_system *system_of(const mi_systems *systems, uint32_t index) {
@@ -181,7 +182,8 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
 bool mi_batch_run(const mi_tick *tick, const mi_plan_batch *steps) {
     mi_systems *systems = tick->systems;
     if (systems->world->jobs == NULL || systems->watch != NULL || steps->end - steps->first < 2 ||
-        !pays(systems, steps) ||
+        !(systems->world->def.always_parallel ? reserve_steps(systems, &systems->batch, steps->end - steps->first)
+                                              : pays(systems, steps)) ||
         !mi_world_have_seats(systems->world, (uint32_t)mica_jobs_thread_count(systems->world->jobs))) {
         return false;
     }

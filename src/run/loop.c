@@ -7,13 +7,14 @@
 // The thread that runs the loop shares the world first if it has it to itself, and takes part like all others. It waits
 // for the other parts before it returns, also for those that come too late to find a range.
 //
-// Invariants: parts, ranges and what was recorded are the system's, which runs on one thread at a time and one loop at a
-// time; a range is taken by one thread; a part's buffer is empty when a loop begins, or lends to the system's.
+// Invariants: parts, ranges and what was recorded are the system's, which runs on one thread at a time and one loop at
+// a time; a range is taken by one thread; a part's buffer is empty when a loop begins, or lends to the system's.
 #include "run/loop.h"
 
 #include "base/atomic.h"
 #include "base/os.h"
 #include "run/system.h"
+#include "world/notice.h"
 #include "world/query.h"
 #include "world/walk.h"
 
@@ -241,26 +242,31 @@ static mica_result join(const mi_loop *loop, const char *call) {
     if (loop->run->has_failed) {
         return MICA_OK; // what was recorded is dropped
     }
-    const mica_result result =
-        mi_commands_join(loop->run->commands, room->recorded.data, room->ranges.count, call);
+    const mica_result result = mi_commands_join(loop->run->commands, room->recorded.data, room->ranges.count, call);
     if (result != MICA_OK) {
         mica_run_fail(loop->run, result, mica_last_error());
     }
     return result;
 }
 
-// Runs the loop on so many threads; false: there is no memory for that, and nothing has happened.
-static bool run_shared(mi_loop *loop, uint32_t part_count, uint64_t target, const char *call, mica_result *result) {
+// How a loop is shared out.
+typedef struct shares {
+    uint32_t count; // threads that take part
+    uint64_t range_rows;
+} shares;
+
+// Runs the loop on several threads; false: there is no memory for that, and nothing has happened.
+static bool run_shared(mi_loop *loop, const shares *parts, const char *call, mica_result *result) {
     mica_world *world = loop->run->world;
-    const bool shares = !world->is_shared;
-    if (!cut(loop, target) || !have_parts(loop, part_count) ||
-        (shares && (!mi_world_have_seats(world, (uint32_t)mica_jobs_thread_count(world->jobs)) ||
-                    mi_world_share(world, call) != MICA_OK))) {
+    const bool is_alone = !world->is_shared;
+    if (!cut(loop, parts->range_rows) || !have_parts(loop, parts->count) ||
+        (is_alone && (!mi_world_have_seats(world, (uint32_t)mica_jobs_thread_count(world->jobs)) ||
+                      mi_world_share(world, call) != MICA_OK))) {
         return false;
     }
     mi_actor_see(&loop->view, loop->run->actor.version);
-    run_parts(loop, part_count);
-    if (shares) {
+    run_parts(loop, parts->count);
+    if (is_alone) {
         mi_world_unshare(world);
     }
     *result = join(loop, call);
@@ -288,24 +294,34 @@ static bool can_share(const mi_loop *loop) {
            (world->is_shared || !writes_observed(loop->query));
 }
 
-static mica_result run_loop(mi_loop *loop, const char *call) {
-    const uint64_t thread_count =
-        can_share(loop) ? (uint64_t)mica_jobs_thread_count(loop->run->world->jobs) : 1;
-    loop->rows = thread_count > 1 ? mi_query_rows(loop->query) : 0;
+// How many threads are to take part, at most `thread_count`, and in ranges of how many rows; fewer than 2: it does not
+// pay.
+static shares share_out(const mi_loop *loop, uint64_t thread_count) {
+    if (loop->run->world->def.always_parallel) {
+        return (shares){.count = (uint32_t)thread_count, .range_rows = 1};
+    }
     const mi_loop_cost *cost = cost_of(loop->room, loop->query);
     const uint64_t total = cost == NULL ? 0 : loop->rows * cost->picoseconds / 1000;
-    if (thread_count > 1 && total - total / thread_count >= SAVED_NANOSECONDS_LEAST) {
-        const uint64_t useful = total / PART_NANOSECONDS_LEAST;
-        const uint64_t part_count = useful < thread_count ? useful : thread_count;
-        const uint64_t by_share = loop->rows / (part_count * RANGES_A_PART);
-        const uint64_t by_time = RANGE_NANOSECONDS_LEAST * loop->rows / total;
-        mica_result result = MICA_OK;
-        if (run_shared(loop, (uint32_t)part_count, by_share > by_time ? by_share : by_time, call, &result)) {
-            return result;
-        }
+    if (total - total / thread_count < SAVED_NANOSECONDS_LEAST) {
+        return (shares){0};
+    }
+    const uint64_t useful = total / PART_NANOSECONDS_LEAST;
+    const uint64_t count = useful < thread_count ? useful : thread_count;
+    const uint64_t by_share = loop->rows / (count * RANGES_A_PART);
+    const uint64_t by_time = RANGE_NANOSECONDS_LEAST * loop->rows / total;
+    return (shares){.count = (uint32_t)count, .range_rows = by_share > by_time ? by_share : by_time};
+}
+
+static mica_result run_loop(mi_loop *loop, const char *call) {
+    const uint64_t thread_count = can_share(loop) ? (uint64_t)mica_jobs_thread_count(loop->run->world->jobs) : 1;
+    loop->rows = thread_count > 1 ? mi_query_rows(loop->query) : 0;
+    mica_result result = MICA_OK;
+    const shares parts = thread_count > 1 ? share_out(loop, thread_count) : (shares){0};
+    if (parts.count > 1 && run_shared(loop, &parts, call, &result)) {
+        return result;
     }
     const uint64_t begin = thread_count > 1 ? mi_os_nanoseconds() : 0;
-    const mica_result result = run_here(loop, call);
+    result = run_here(loop, call);
     if (thread_count > 1) {
         note_cost(loop, mi_os_nanoseconds() - begin);
     }

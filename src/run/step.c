@@ -7,6 +7,7 @@
 // Invariants: world->running is set exactly while a function of a system runs; outside ticks the buffers of all systems
 // are empty; a tick that failed leaves no command behind and does not count. The error of a failed tick is set last, so
 // that nothing that happens while the tick is wound up hides it.
+#include "run/batch.h"
 #include "run/extract.h"
 
 #include <math.h>

@@ -85,8 +85,7 @@ static void move_part(mica_commands *commands, const mi_commands_part *part) {
     }
 }
 
-mica_result mi_commands_join(mica_commands *commands, const mi_commands_part *parts, uint32_t count,
-                             const char *call) {
+mica_result mi_commands_join(mica_commands *commands, const mi_commands_part *parts, uint32_t count, const char *call) {
     mi_heap *heap = &commands->world->heap;
     size_t command_count = 0;
     size_t placeholder_count = 0;
