@@ -104,19 +104,9 @@ double mi_clock_alpha_after(const mi_systems *systems) {
     return systems->alpha_after + (systems->paused ? 0 : systems->ticks_after);
 }
 
-mica_result mi_clock_check(const mi_systems *systems, const char *call) {
-    const mica_world *world = systems->world;
-    if (!world->front.running_locks) {
-        return MICA_OK;
-    }
-    return mi_fail(&world->log, MICA_LOCKED, call,
-                   "system \"{}\" runs, beside which others may: let one do it that is exclusive",
-                   MI_TEXT(world->running_system));
-}
-
 mica_result mica_world_pause(mica_world *world, bool paused) {
     mi_systems *systems = mi_systems_open(world, __func__);
-    if (systems == NULL || mi_clock_check(systems, __func__) != MICA_OK) {
+    if (systems == NULL || mi_world_check_making(world, "the clock", __func__) != MICA_OK) {
         return mica_last_result();
     }
     systems->paused_due_seconds = systems->paused == paused ? systems->paused_due_seconds : 0;
@@ -131,7 +121,7 @@ bool mica_world_is_paused(const mica_world *world) {
 
 mica_result mica_world_set_time_scale(mica_world *world, double scale) {
     mi_systems *systems = mi_systems_open(world, __func__);
-    if (systems == NULL || mi_clock_check(systems, __func__) != MICA_OK) {
+    if (systems == NULL || mi_world_check_making(world, "the clock", __func__) != MICA_OK) {
         return mica_last_result();
     }
     if (!isfinite(scale) || scale < 0) {

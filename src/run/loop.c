@@ -346,8 +346,9 @@ mica_result mica_parallel_for(mica_run *run, mica_query *query, mica_span_functi
     if (result != MICA_OK) {
         return result;
     }
-    const mica_random random = *run->random;
-    mica_random_next(run->random);
+    mica_random *own = mica_run_random(run);
+    const mica_random random = *own;
+    mica_random_next(own);
     mi_loop loop = {.run = run,
                     .query = query,
                     .function = function,

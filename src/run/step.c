@@ -370,6 +370,7 @@ static mica_result begin_systems(mi_systems *systems, const char *call) {
     }
     for (uint32_t i = 0; result == MICA_OK && i < systems->all.count; i++) {
         systems->all.data[i]->enabled = systems->all.data[i]->enabled_next;
+        systems->all.data[i]->enabled_by = 0;
     }
     systems->ticking = result == MICA_OK;
     return result;

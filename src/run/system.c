@@ -268,7 +268,7 @@ mica_stage mica_stage_add_after(mica_world *world, const char *name, mica_stage 
 
 mica_result mica_stage_run_while_paused(mica_world *world, mica_stage stage, bool runs) {
     mi_systems *systems = mi_systems_open(world, __func__);
-    if (systems == NULL || mi_clock_check(systems, __func__) != MICA_OK) {
+    if (systems == NULL || mi_world_check_making(world, "the clock", __func__) != MICA_OK) {
         return mica_last_result();
     }
     if (stage < 0 || (uint32_t)stage >= systems->stages.count) {
@@ -601,7 +601,8 @@ mica_random mi_system_first_random(const mica_world *world, const char *name) {
 mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     static const char call[] = "mica_system_add";
     mi_systems *systems = mi_systems_open(world, call);
-    if (systems == NULL || check_def(systems, def, call) != MICA_OK) {
+    if (systems == NULL || mi_world_check_making(world, "a system", call) != MICA_OK ||
+        check_def(systems, def, call) != MICA_OK) {
         return (mica_system){0};
     }
     mi_system *system =
@@ -665,7 +666,9 @@ static void stop_system(mi_systems *systems, mi_system *system) {
                     .failure = &failure,
                     .stage = system->order.places[0].stage,
                     .tick = systems->tick,
-                    .since = system->since};
+                    .since = system->since,
+                    .commands = system->commands,
+                    .random = &system->random};
     mi_system_call(system, MI_CALL_STOP, &run);
     if (failure.code == MICA_OK && mica_commands_count(system->commands) > 0) {
         failure.code = mi_commands_apply(system->commands, "mica_system_remove");
@@ -704,6 +707,9 @@ mica_result mica_system_remove(mica_world *world, mica_system handle) {
         return MICA_UNKNOWN;
     }
     mi_systems *systems = mi_systems_find(world);
+    if (mi_world_check_making(world, "a system", __func__) != MICA_OK) {
+        return MICA_LOCKED;
+    }
     const bool now = !systems->ticking && !systems->stopping;
     if (now && mi_world_check_structure(world, __func__) != MICA_OK) {
         return MICA_LOCKED;
@@ -725,7 +731,15 @@ mica_result mica_system_enable(mica_world *world, mica_system handle, bool enabl
     if (system == NULL) {
         return MICA_UNKNOWN;
     }
-    system->enabled_next = enabled;
+    // Systems that run side by side say so in any order: the last one in the plan's counts.
+    const mica_run *run = mi_world_run(world);
+    const uint32_t step = run == NULL ? UINT32_MAX : run->step;
+    mi_world_lock(world);
+    if (step >= system->enabled_by) {
+        system->enabled_next = enabled;
+        system->enabled_by = step;
+    }
+    mi_world_unlock(world);
     return MICA_OK;
 }
 

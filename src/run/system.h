@@ -26,6 +26,7 @@ typedef struct mi_system {
     MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type, ascending by the types' names
     bool enabled;                                // in the running tick
     bool enabled_next;
+    uint32_t enabled_by; // the step of the plan that has said so in the running tick
     bool enabled_first; // as it was added
     bool started;       // its start function has run, as far as the world's state says
     bool stop_due;      // its stop function has to run: it counts as started, or did before a restore
@@ -206,9 +207,6 @@ void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds);
 
 // How far the clock is going to stand behind the tick that has just run, in ticks, those counted that follow at once.
 double mi_clock_alpha_after(const mi_systems *systems);
-
-// MICA_OK, or MICA_LOCKED set for `call`: a system runs that declared its access, beside which others may.
-mica_result mi_clock_check(const mi_systems *systems, const char *call);
 
 // MICA_OK, or MICA_LOCKED set for `call`: from inside a tick, a stop function, or a walk.
 mica_result mi_systems_check_idle(const mi_systems *systems, const char *call);

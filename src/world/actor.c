@@ -145,6 +145,14 @@ static mica_result prepare_queries(mica_world *world, const char *call) {
     return result;
 }
 
+// A schema of the world's own has the same allocator, which need not be called by two threads at once.
+static void lend_lock(mica_world *world, mi_lock *lock) {
+    world->heap.lock = lock;
+    if (world->owns_schema) {
+        world->schema->heap.lock = lock;
+    }
+}
+
 mica_result mi_world_share(mica_world *world, const char *call) {
     MI_ASSERT(!world->is_shared && world->front.walk_count == 0);
     mi_sharing *sharing = &world->sharing;
@@ -171,7 +179,7 @@ mica_result mi_world_share(mica_world *world, const char *call) {
     front->running_locks = true;
     front->is_watched = true;
     front->watches_writes = true;
-    world->heap.lock = &sharing->heap_lock;
+    lend_lock(world, &sharing->heap_lock);
     world->is_shared = true;
     return MICA_OK;
 }
@@ -180,7 +188,7 @@ void mi_world_unshare(mica_world *world) {
     const mi_sharing *sharing = &world->sharing;
     struct mica_front *front = &world->front;
     world->is_shared = false;
-    world->heap.lock = NULL;
+    lend_lock(world, NULL);
     world->walk_epoch++; // no walk is open
     front->running_locks = sharing->locked_before;
     front->is_watched = sharing->watched_before;

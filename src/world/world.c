@@ -437,11 +437,10 @@ mica_result mi_world_fail_structure(mica_world *world, const char *call) {
 mica_result mi_world_check_making(const mica_world *world, const char *made, const char *call) {
     return MICA_LIKELY(!world->front.running_locks)
                ? MICA_OK
-               : mi_fail(
-                     &world->log, MICA_LOCKED, call,
-                     "system \"{}\" runs, maybe beside others, and {} concerns them all: it is made outside systems "
-                     "or in exclusive ones",
-                     MI_TEXT(mi_world_system(world)), MI_TEXT(made));
+               : mi_fail(&world->log, MICA_LOCKED, call,
+                         "system \"{}\" runs, maybe beside others, and {} concerns them all: let one do it that is "
+                         "exclusive",
+                         MI_TEXT(mi_world_system(world)), MI_TEXT(made));
 }
 
 mica_result mi_world_fail_stale(const mica_world *world, mica_entity entity, const char *call) {

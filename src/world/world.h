@@ -276,7 +276,8 @@ static inline mica_result mi_world_check_structure(mica_world *world, const char
     return MICA_LIKELY(world != NULL && !mi_world_is_locked(world)) ? MICA_OK : mi_world_fail_structure(world, call);
 }
 
-// MICA_OK, or MICA_LOCKED: a system runs that may run beside others, who would all see `made`, which `call` makes.
+// MICA_OK, or MICA_LOCKED: a system runs that may run beside others, and `made`, which `call` makes or changes,
+// concerns them all.
 mica_result mi_world_check_making(const mica_world *world, const char *made, const char *call);
 
 // The location of a living entity, or MICA_STALE with a message that says what the handle is.

@@ -1821,6 +1821,18 @@ static void let_system_ask(sweep *s) {
     s->inside = ask_the_run;
     mica_query_count(mica_query_of(s->w.world, mica_read(Position))); // brought up to date
 }
+static void see_span(mica_run *run, mica_iter *span, void *user) {
+    sweep *s = user;
+    s->inside_worked = mica_run_world(run) == s->w.world && span->count > 0;
+}
+static void loop_in_the_run(sweep *s, mica_run *run) {
+    s->inside_worked = false;
+    s->inside_worked = mica_parallel_for(run, mica_run_query(run, 0), see_span, s) == MICA_OK && s->inside_worked;
+}
+static void let_system_loop(sweep *s) {
+    let_system_ask(s);
+    s->inside = loop_in_the_run;
+}
 static bool a_tick_runs(sweep *s) {
     return mica_world_step(s->w.world, 2) == MICA_OK && s->inside_worked && mica_world_tick(s->w.world) == 2;
 }
@@ -2157,6 +2169,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_observer_disconnect", an_observer_is_asked_and_ends, observe_gems, false},
     {"mica_observer_statistics", an_observer_is_asked_and_ends, observe_gems, false},
     {"mica_order_destroy", an_order_ends, make_order, false},
+    {"mica_parallel_for", a_tick_runs, let_system_loop, false},
     {"mica_parent", children_are_found, NULL, false},
     {"mica_plugin_compare", hosts_are_compared, NULL, false},
     {"mica_pool_byte_size", pools_are_looked_at_and_compacted, fill_pools, false},

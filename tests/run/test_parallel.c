@@ -78,44 +78,55 @@ static void cool(mica_run *run) {
     mica_run_state(run, Count)->runs++;
 }
 
+// Systems run on several threads, where assertions would end the wrong one: they fail the tick.
+static void must(mica_run *run, bool holds) {
+    if (!holds) {
+        mica_run_fail(run, mica_last_result(), mica_last_error());
+    }
+}
+
 // Components come and go, entities too, and one follows another that is made with it.
 static void age_span(mica_run *run, mica_iter *span, void *user) {
     (void)user;
     mica_commands *commands = mica_run_commands(run);
-    assert_ptr_equal(commands, mica_iter_commands(*span));
+    must(run, commands == mica_iter_commands(*span));
     Life *life = mica_write_of(*span, Life);
     for (int32_t i = 0; i < span->count; i++) {
         const mica_entity entity = span->entities[i];
+        bool worked = true;
         switch (life[i].left--) {
         case 0: {
-            mica_destroy(commands, entity);
+            worked = mica_destroy(commands, entity) == MICA_OK;
             const mica_entity made = mica_spawn(commands, mica_value_of(Life, {9}), mica_value_of(Place, {0, 1}));
-            mica_spawn(commands, mica_value_of(Follow, {made}));
+            worked &=
+                !mica_entity_is_null(made) && !mica_entity_is_null(mica_spawn(commands, mica_value_of(Follow, {made})));
             break;
         }
         case 2:
-            mica_set(commands, entity, Group, {i});
-            mica_set(commands, entity, Heat, {100});
+            worked =
+                mica_set(commands, entity, Group, {i}) == MICA_OK && mica_set(commands, entity, Heat, {100}) == MICA_OK;
             break;
         case 4:
-            mica_remove(commands, entity, Group);
-            mica_set(commands, entity, Shot, {(int32_t)mica_random_below(mica_run_random(run), 100)});
+            worked =
+                mica_remove(commands, entity, Group) == MICA_OK &&
+                mica_set(commands, entity, Shot, {(int32_t)mica_random_below(mica_run_random(run), 100)}) == MICA_OK;
             break;
         case 6:
-            mica_add(commands, entity, Burning);
+            worked = mica_add(commands, entity, Burning) == MICA_OK;
             break;
         case 7:
-            mica_remove(commands, entity, Burning);
-            mica_remove(commands, entity, Shot);
+            worked =
+                mica_remove(commands, entity, Burning) == MICA_OK && mica_remove(commands, entity, Shot) == MICA_OK;
             break;
         default:
             break;
         }
+        must(run, worked);
     }
 }
 
 static void age(mica_run *run) {
-    assert_int_equal(mica_parallel_for(run, NULL, age_span, NULL), MICA_OK);
+    must(run, mica_parallel_for(run, NULL, age_span, NULL) == MICA_OK);
 }
 
 static void choose_span(mica_run *run, mica_iter *span, void *user) {
@@ -127,7 +138,7 @@ static void choose_span(mica_run *run, mica_iter *span, void *user) {
 }
 
 static void choose(mica_run *run) {
-    assert_int_equal(mica_parallel_for(run, NULL, choose_span, NULL), MICA_OK);
+    must(run, mica_parallel_for(run, NULL, choose_span, NULL) == MICA_OK);
 }
 
 static void shoot(mica_run *run) {
@@ -135,7 +146,7 @@ static void shoot(mica_run *run) {
     mica_each (run, it) {
         const Shot *shot = mica_read_of(it, Shot);
         for (int32_t i = 0; i < it.count; i++) {
-            assert_int_equal(mica_send(world, Hit, {shot[i].power}), MICA_OK);
+            must(run, mica_send(world, Hit, {shot[i].power}) == MICA_OK);
         }
     }
 }
@@ -143,7 +154,8 @@ static void shoot(mica_run *run) {
 static void keep_score(mica_run *run) {
     Score *score = mica_resource_write(mica_run_world(run), Score);
     mica_event_reader *reader = mica_run_events(run, Hit);
-    for (const Hit *hit; (hit = mica_next_event(reader, Hit)) != NULL;) {
+    must(run, reader != NULL);
+    for (const Hit *hit; reader != NULL && (hit = mica_next_event(reader, Hit)) != NULL;) {
         score->hits += hit->power;
     }
 }
@@ -154,9 +166,8 @@ static void regroup(mica_run *run) {
     mica_each (run, it) {
         for (int32_t i = 0; i < it.count; i++) {
             Group *group = mica_get_write(world, it.entities[i], Group);
-            assert_non_null(group);
             group->number++;
-            assert_int_equal(mica_set(world, it.entities[i], Group, {group->number + 1}), MICA_OK);
+            must(run, mica_set(world, it.entities[i], Group, {group->number + 1}) == MICA_OK);
         }
     }
 }
@@ -231,9 +242,471 @@ static void a_world_is_the_same_on_any_number_of_threads(void **state) {
     }
 }
 
+// Loops
+
+MICA_STRUCT_WITH(Visit, (.storage = MICA_TABLE), {
+    int32_t count;
+    int32_t span;
+});
+
+static void visit_span(mica_run *run, mica_iter *span, void *user) {
+    (void)run;
+    int64_t *visited = user;
+    Visit *visit = mica_write_of(*span, Visit);
+    for (int32_t i = 0; i < span->count; i++) {
+        visit[i].count++;
+    }
+    __atomic_fetch_add(visited, span->count, __ATOMIC_RELAXED);
+}
+
+static void visit_all(mica_run *run) {
+    int64_t visited = 0;
+    must(run, mica_parallel_for(run, NULL, visit_span, &visited) == MICA_OK);
+    if (visited != mica_query_count(mica_run_query(run, 0))) {
+        mica_run_fail(run, MICA_FAILED, "spans were left out, or visited twice");
+    }
+}
+
+static void a_loop_visits_every_span_once(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 5; threads += 2) {
+        mica_world *world = begin(threads);
+        for (int32_t i = 0; i < 20000; i++) { // many chunks in one table, and many tables of few rows
+            const mica_entity entity = mica_spawn(world, mica_value_of(Visit, {0}));
+            if (i % 100 == 0) {
+                mica_set(world, entity, Group, {i});
+            }
+            if (i % 300 == 0) {
+                mica_set(world, entity, Place, {0});
+            }
+            if (i % 500 == 0) {
+                mica_set(world, entity, Life, {0});
+            }
+        }
+        add(world, &(mica_system_def){.name = "visit",
+                                      .run = visit_all,
+                                      .query = {mica_write(Visit)},
+                                      .query_count = 1,
+                                      .queries = {{.terms = {mica_with(Visit)}}}});
+        enum { RUNS = 5 };
+        for (int32_t i = 0; i < RUNS; i++) {
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        mica_query *query = mica_query_create(world, (const mica_term[]){mica_read(Visit)}, 1);
+        int32_t rows = 0;
+        mica_each (query, it) {
+            const Visit *visit = mica_read_of(it, Visit);
+            for (int32_t i = 0; i < it.count; i++, rows++) {
+                assert_int_equal(visit[i].count, RUNS);
+            }
+        }
+        assert_int_equal(rows, 20000);
+        mica_query_release(query);
+        end(world);
+    }
+}
+
+static void nest_span(mica_run *run, mica_iter *span, void *user) {
+    int64_t *visited = user;
+    *visited += span->count;
+    (void)run;
+}
+
+static void outer_span(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    int64_t visited = 0;
+    must(run, mica_parallel_for(run, mica_run_query(run, 0), nest_span, &visited) == MICA_OK);
+    Visit *visit = mica_write_of(*span, Visit);
+    for (int32_t i = 0; i < span->count; i++) {
+        visit[i].count = (int32_t)visited;
+    }
+}
+
+static void nest(mica_run *run) {
+    must(run, mica_parallel_for(run, NULL, outer_span, NULL) == MICA_OK);
+}
+
+static void loops_within_spans_run_where_they_are(void **state) {
+    (void)state;
+    mica_world *world = begin(4);
+    mica_entity first = MICA_NULL;
+    for (int32_t i = 0; i < 5000; i++) {
+        const mica_entity entity = mica_spawn(world, mica_value_of(Visit, {0}));
+        first = i == 0 ? entity : first;
+        mica_spawn(world, mica_value_of(Place, {0}));
+    }
+    add(world, &(mica_system_def){.name = "nest",
+                                  .run = nest,
+                                  .query = {mica_write(Visit)},
+                                  .query_count = 1,
+                                  .queries = {{.terms = {mica_read(Place)}}}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(mica_get(world, first, Visit)->count, 5000);
+    end(world);
+}
+
+static mica_entity leaked; // a placeholder of another span
+
+static void leak_span(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    (void)span;
+    if (mica_entity_is_null(leaked)) {
+        leaked = mica_spawn(mica_run_commands(run), mica_value_of(Group, {1}));
+    }
+}
+
+static void leak(mica_run *run) {
+    leaked = MICA_NULL;
+    must(run, mica_parallel_for(run, NULL, leak_span, NULL) == MICA_OK && !mica_alive(mica_run_world(run), leaked));
+}
+
+static void what_spans_spawn_is_there_after_the_barrier(void **state) {
+    (void)state;
+    mica_world *world = begin(1);
+    mica_spawn(world, mica_value_of(Visit, {0}));
+    add(world, &(mica_system_def){.name = "leak", .run = leak, .query = {mica_read(Visit)}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(mica_world_entity_count(world), 2);
+    end(world);
+}
+
+static bool is_refused(mica_result result, mica_result expected, const char *text) {
+    return result == expected && mica_last_result() == expected && strstr(mica_last_error(), text) != NULL;
+}
+
+static void loop_wrongly(mica_run *run) {
+    mica_world *world = mica_run_world(run);
+    mica_query *foreign = mica_run_user(run);
+    bool holds =
+        is_refused(mica_parallel_for(NULL, NULL, visit_span, NULL), MICA_INVALID, "needs the run") &&
+        is_refused(mica_parallel_for(run, NULL, NULL, NULL), MICA_INVALID, "system \"wrong\" needs a function") &&
+        is_refused(mica_parallel_for(run, foreign, visit_span, NULL), MICA_INVALID, "of its own world");
+    // What all systems would see belongs to exclusive ones, on any number of threads.
+    const char *beside = "system \"wrong\" runs, maybe beside others";
+    holds = holds && mica_query_create(world, (const mica_term[]){mica_read(Heat), mica_read(Shot)}, 2) == NULL &&
+            is_refused(mica_last_result(), MICA_LOCKED, beside) &&
+            mica_system_add(world, &(mica_system_def){.name = "x", .run = nest}).id == 0 &&
+            is_refused(mica_last_result(), MICA_LOCKED, beside) &&
+            is_refused(mica_system_remove(world, mica_run_system(run)), MICA_LOCKED, beside) &&
+            is_refused(mica_world_pause(world, true), MICA_LOCKED, beside) && mica_entity_is_null(mica_create(world)) &&
+            is_refused(mica_last_result(), MICA_LOCKED, "while system \"wrong\" runs");
+    if (!holds) {
+        mica_run_fail(run, MICA_FAILED, mica_last_error());
+    }
+}
+
+static void misuse_is_refused_on_any_number_of_threads(void **state) {
+    (void)state;
+    mica_world *other = begin(1);
+    mica_query *foreign = mica_query_create(other, (const mica_term[]){mica_read(Visit)}, 1);
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        mica_world *world = begin(threads);
+        mica_spawn(world, mica_value_of(Visit, {0}));
+        add(world,
+            &(mica_system_def){.name = "wrong", .run = loop_wrongly, .query = {mica_read(Visit)}, .user = foreign});
+        add(world, &(mica_system_def){
+                       .name = "beside", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+        for (int32_t i = 0; i < 3; i++) {
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        end(world);
+    }
+    mica_query_release(foreign);
+    end(other);
+}
+
+// Failures
+
+static int64_t runs[8]; // by the system's number
+
+static void count_run(mica_run *run) {
+    const int64_t number = *(const int64_t *)mica_run_user(run);
+    __atomic_fetch_add(&runs[number], 1, __ATOMIC_RELAXED);
+    if (number >= 3 && mica_run_tick(run) == 2) {
+        mica_run_fail(run, MICA_IO, number == 3 ? "the third" : "a later one");
+    }
+}
+
+static void the_first_failure_in_the_plan_counts(void **state) {
+    (void)state;
+    static const int64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int32_t threads = 1; threads <= 8; threads += 3) {
+        memset(runs, 0, sizeof(runs));
+        mica_world *world = begin(threads);
+        for (int32_t i = 0; i < 8; i++) {
+            char name[16];
+            snprintf(name, sizeof(name), "system %d", i);
+            add(world, &(mica_system_def){.name = name,
+                                          .run = count_run,
+                                          .query = {mica_read(Place)},
+                                          .user = (void *)(uintptr_t)&numbers[i]});
+        }
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        assert_int_equal(mica_world_step(world, 1), MICA_IO);
+        assert_non_null(
+            strstr(mica_last_error(), "system \"system 3\" failed in stage \"update\" of tick 2: the third"));
+        for (int32_t i = 0; i < 4; i++) { // those before it have run all the same
+            assert_int_equal(runs[i], 3);
+        }
+        assert_int_equal(mica_world_tick(world), 2);
+        end(world);
+    }
+}
+
+static void leave_walk(mica_run *run) {
+    mica_iter it = mica_run_begin(run);
+    must(run, mica_iter_next(&it));
+}
+
+static void a_walk_that_is_left_open_fails_the_tick_and_locks_nothing(void **state) {
+    (void)state;
+    mica_world *world = begin(3);
+    mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Life, {1}));
+    add(world, &(mica_system_def){.name = "leaves", .run = leave_walk, .query = {mica_write(Place)}});
+    add(world,
+        &(mica_system_def){.name = "cool", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+    for (int32_t i = 0; i < 3; i++) { // the first time alone, then beside the other one
+        assert_int_equal(mica_world_step(world, 1), MICA_LOCKED);
+        assert_non_null(strstr(mica_last_error(), "left a walk open"));
+        assert_true(mica_alive(world, mica_create(world)));
+    }
+    end(world);
+}
+
+static void fail_span(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    mica_spawn(mica_iter_commands(*span), mica_value_of(Place, {0}));
+    mica_run_fail(run, MICA_IO, "a span fails");
+}
+
+static void fail_in_loop(mica_run *run) {
+    mica_parallel_for(run, NULL, fail_span, NULL);
+}
+
+static void a_span_that_fails_fails_the_tick(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 4; threads += 3) {
+        mica_world *world = begin(threads);
+        for (int32_t i = 0; i < 5000; i++) {
+            mica_spawn(world, mica_value_of(Visit, {0}));
+        }
+        add(world, &(mica_system_def){.name = "fails", .run = fail_in_loop, .query = {mica_write(Visit)}});
+        for (int32_t i = 0; i < 3; i++) {
+            assert_int_equal(mica_world_step(world, 1), MICA_IO);
+            assert_non_null(strstr(mica_last_error(), "a span fails"));
+            assert_int_equal(mica_world_entity_count(world), 5000);
+        }
+        end(world);
+    }
+}
+
+// Observers, and systems that change systems
+
+static char heard[64];
+
+static void hear(const mica_signal *signal) {
+    (void)signal;
+    const size_t length = strlen(heard);
+    snprintf(heard + length, sizeof(heard) - length, "%d", mica_get(signal->world, signal->entity, Group)->number);
+}
+
+static void set_group(mica_run *run) {
+    mica_world *world = mica_run_world(run);
+    mica_each (run, it) {
+        for (int32_t i = 0; i < it.count; i++) {
+            mica_set(world, it.entities[i], Group, {mica_get(world, it.entities[i], Group)->number + 1});
+        }
+    }
+}
+
+static void who_writes_what_is_observed_runs_alone(void **state) {
+    (void)state;
+    heard[0] = 0;
+    mica_world *world = begin(4);
+    for (int32_t i = 0; i < 3; i++) {
+        mica_spawn(world, mica_value_of(Group, {i}), mica_value_of(Heat, {1}), mica_value_of(Visit, {0}));
+    }
+    assert_int_not_equal(mica_on_set(world, Group, hear, NULL).id, 0);
+    add(world,
+        &(mica_system_def){.name = "cool", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+    add(world, &(mica_system_def){.name = "group", .run = set_group, .query = {mica_write(Group)}});
+    add(world, &(mica_system_def){.name = "visit",
+                                  .run = visit_all,
+                                  .query = {mica_write(Visit)},
+                                  .query_count = 1,
+                                  .queries = {{.terms = {mica_with(Visit)}}}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_string_equal(heard, "123234");
+    end(world);
+}
+
+static void enable_other(mica_run *run) {
+    mica_world *world = mica_run_world(run);
+    const int64_t number = *(const int64_t *)mica_run_user(run);
+    must(run, mica_system_enable(world, mica_system_find(world, "other"), number % 2 == 1) == MICA_OK);
+}
+
+static void the_last_word_in_the_plan_enables(void **state) {
+    (void)state;
+    static const int64_t numbers[4] = {1, 0, 1, 0};
+    mica_world *world = begin(4);
+    for (int32_t i = 0; i < 4; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "system %d", i);
+        add(world, &(mica_system_def){.name = name,
+                                      .run = enable_other,
+                                      .query = {mica_read(Place)},
+                                      .user = (void *)(uintptr_t)&numbers[i]});
+    }
+    add(world,
+        &(mica_system_def){.name = "other", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+    for (int32_t i = 0; i < 200; i++) {
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        mica_system_stats stats;
+        assert_int_equal(mica_system_statistics(world, mica_system_find(world, "other"), &stats), MICA_OK);
+        assert_false(stats.enabled);
+    }
+    end(world);
+}
+
+// Memory that fails
+
+static void a_tick_without_memory_does_all_or_says_so(void **state) {
+    (void)state;
+    uint64_t expected = 0;
+    mica_world *world = begin_churn(3);
+    for (int32_t i = 0; i < 6; i++) {
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    }
+    assert_int_equal(mica_world_checksum(world, NULL, &expected), MICA_OK);
+    end(world);
+    for (uint64_t n = 1;; n += 1 + n / 8) {
+        uint64_t sum = 0;
+        world = begin_churn(3);
+        for (int32_t i = 0; i < 5; i++) {
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        test_allocator_fail_at(&allocator, n);
+        const mica_result result = mica_world_step(world, 1);
+        const bool failed = test_allocator_fail_stop(&allocator);
+        assert_int_equal(mica_world_validate(world), MICA_OK);
+        if (result == MICA_OK) { // what was not there could be done without
+            assert_int_equal(mica_world_checksum(world, NULL, &sum), MICA_OK);
+            assert_int_equal(sum, expected);
+        } else {
+            assert_int_equal(result, MICA_OUT_OF_MEMORY);
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        end(world);
+        if (!failed) {
+            break;
+        }
+    }
+}
+
+// Pools of threads
+
+static void step_other(mica_run *run) {
+    mica_world *other = mica_run_user(run);
+    must(run, mica_world_step(other, 1) == MICA_OK);
+}
+
+static void a_system_may_step_another_world_on_the_same_pool(void **state) {
+    (void)state;
+    mica_jobs *jobs = mica_jobs_create(&(mica_jobs_def){.thread_count = 3});
+    assert_non_null(jobs);
+    mica_world *worlds[2];
+    for (int32_t i = 0; i < 2; i++) {
+        worlds[i] = mica_world_create(&(mica_world_def){.jobs = jobs, .always_parallel = true});
+        assert_non_null(worlds[i]);
+        for (int32_t k = 0; k < 2000; k++) {
+            mica_spawn(worlds[i], mica_value_of(Place, {0}), mica_value_of(Speed, {1, 1}), mica_value_of(Heat, {1}),
+                       mica_value_of(Life, {k % 9}));
+        }
+        add(worlds[i], &(mica_system_def){.name = "move", .run = move, .query = {mica_write(Place), mica_read(Speed)}});
+        add(worlds[i], &(mica_system_def){.name = "age", .run = age, .query = {mica_write(Life)}});
+    }
+    add(worlds[0],
+        &(mica_system_def){.name = "step", .run = step_other, .query = {mica_read(Heat)}, .user = worlds[1]});
+    for (int32_t i = 0; i < 100; i++) {
+        assert_int_equal(mica_world_step(worlds[0], 1), MICA_OK);
+    }
+    assert_int_equal(mica_world_tick(worlds[1]), 100);
+    end(worlds[0]);
+    end(worlds[1]);
+    mica_jobs_release(jobs);
+}
+
+static void empty_span(mica_run *run, mica_iter *span, void *user) {
+    (void)run;
+    (void)span;
+    (void)user;
+}
+
+static void loop_for_nothing(mica_run *run) {
+    must(run, mica_parallel_for(run, NULL, empty_span, NULL) == MICA_OK);
+}
+
+static void more_parallel_systems_than_threads_never_hang(void **state) {
+    (void)state;
+    mica_world *world = begin(4);
+    const mica_query_def queries[5] = {{{mica_write(Place)}},
+                                       {{mica_write(Speed)}},
+                                       {{mica_write(Life)}},
+                                       {{mica_write(Group)}},
+                                       {{mica_write(Chosen)}}};
+    for (int32_t i = 0; i < 3000; i++) {
+        mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Speed, {0}), mica_value_of(Life, {0}),
+                   mica_value_of(Group, {0}), mica_value_of(Chosen, {0}));
+    }
+    for (int32_t i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "system %d", i);
+        mica_system_def def = {.name = name, .run = loop_for_nothing};
+        memcpy(def.query, queries[i].terms, sizeof(def.query));
+        add(world, &def);
+    }
+    for (int32_t i = 0; i < 2000; i++) {
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    }
+    end(world);
+}
+
+static void worlds_with_threads_end_whenever_they_do(void **state) {
+    (void)state;
+    for (int32_t i = 0; i < 300; i++) {
+        mica_world *world = begin(8);
+        mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Speed, {0}));
+        add(world, &(mica_system_def){.name = "move", .run = move, .query = {mica_write(Place), mica_read(Speed)}});
+        add(world,
+            &(mica_system_def){.name = "cool", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+        for (int32_t k = 0; k < i % 3; k++) {
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        mica_world_destroy(world);
+    }
+    assert_null(mica_world_create(&(mica_world_def){.thread_count = -2}));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_world_is_the_same_on_any_number_of_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_loop_visits_every_span_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(loops_within_spans_run_where_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_spans_spawn_is_there_after_the_barrier, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(misuse_is_refused_on_any_number_of_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_first_failure_in_the_plan_counts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_walk_that_is_left_open_fails_the_tick_and_locks_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_span_that_fails_fails_the_tick, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_writes_what_is_observed_runs_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_last_word_in_the_plan_enables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_tick_without_memory_does_all_or_says_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_system_may_step_another_world_on_the_same_pool, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_parallel_systems_than_threads_never_hang, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(worlds_with_threads_end_whenever_they_do, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
