@@ -9,7 +9,6 @@
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
 #include "base/atomic.h"
-#include "base/sort.h"
 #include "store/ranges.h"
 #include "store/stamp.h"
 #include "world/notice.h"

@@ -434,7 +434,7 @@ static void the_first_failure_in_the_plan_counts(void **state) {
         memset(runs, 0, sizeof(runs));
         mica_world *world = begin(threads);
         for (int32_t i = 0; i < 8; i++) {
-            char name[16];
+            char name[32];
             snprintf(name, sizeof(name), "system %d", i);
             add(world, &(mica_system_def){.name = name,
                                           .run = count_run,
@@ -553,7 +553,7 @@ static void the_last_word_in_the_plan_enables(void **state) {
     static const int64_t numbers[4] = {1, 0, 1, 0};
     mica_world *world = begin(4);
     for (int32_t i = 0; i < 4; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof(name), "system %d", i);
         add(world, &(mica_system_def){.name = name,
                                       .run = enable_other,
@@ -662,7 +662,7 @@ static void more_parallel_systems_than_threads_never_hang(void **state) {
                    mica_value_of(Group, {0}), mica_value_of(Chosen, {0}));
     }
     for (int32_t i = 0; i < 5; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof(name), "system %d", i);
         mica_system_def def = {.name = name, .run = loop_for_nothing};
         memcpy(def.query, queries[i].terms, sizeof(def.query));
