@@ -85,6 +85,9 @@ static uint8_t compare_page(const mi_pool *pool, const mi_pool_base *base, const
     if (chunk == NULL || chunk->row_count != row_count || !mi_pool_has_handles(pool, base, page, chunk, row_count)) {
         return pool->size > 0 ? DIFFERS_IN_HANDLES | DIFFERS_IN_VALUES : DIFFERS_IN_HANDLES;
     }
+    if (restore->tells_all && pool->size > 0) {
+        return DIFFERS_IN_VALUES; // observers that are told may write to what is as it was until then
+    }
     if (chunk->column_count > 0) {
         return mi_pool_page_names(pool, page, &chunk->columns[0]) ? 0 : DIFFERS_IN_VALUES;
     }
