@@ -177,8 +177,9 @@ typedef struct mica_system_def {
 /// or that is named twice, bad counts, a bad rate, a state of the program that is no enumeration), `MICA_EXISTS` (the
 /// name), `MICA_CYCLE` (its constraints, or what others say of its name, close a cycle; the message names the systems
 /// on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`, `MICA_UNKNOWN` (a component of its access or states),
-/// `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. Makes the plan of the next tick:
-/// O(systems * stages + constraints * log(systems) + what all systems touch).
+/// `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. O(systems). If it has
+/// constraints, or others have constraints on it, the plan is made at once, otherwise with the next tick: O(systems *
+/// stages + constraints * log(systems) + what all systems touch).
 MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *def);
 
 #define MICA_ACCESS_(T, WRITES) \

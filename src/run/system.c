@@ -568,7 +568,32 @@ static void leave_name(mi_systems *systems, const mi_system *system) {
     number_names(systems, system->place);
 }
 
-// Takes a complete system in, as the last step of adding it.
+static bool lists_order(const mi_plan_system *order) {
+    return order->before[0] != NULL || order->after[0] != NULL;
+}
+
+static bool names_system(const mi_plan_system *order, const char *name) {
+    for (uint32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
+        if ((order->before[i] != NULL && strcmp(order->before[i], name) == 0) ||
+            (order->after[i] != NULL && strcmp(order->after[i], name) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether constraints may close a cycle through a system that is new.
+static bool is_ordered(const mi_systems *systems, const mi_system *added) {
+    bool is_named = lists_order(&added->order);
+    for (uint32_t i = 0; i < systems->all.count && !is_named; i++) {
+        const mi_system *system = systems->all.data[i];
+        is_named = lists_order(&system->order) && names_system(&system->order, added->order.name);
+    }
+    return is_named;
+}
+
+// Takes a complete system in, as the last step of adding it. Where there can be no cycle the plan waits until it is
+// needed, so that adding many makes one.
 static mica_result enter(mi_systems *systems, mi_system *system, const char *call) {
     mica_world *world = systems->world;
     mi_heap *heap = &world->heap;
@@ -579,9 +604,11 @@ static mica_result enter(mi_systems *systems, mi_system *system, const char *cal
     if (MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->all, (size_t)systems->all.count + 1) &&
         MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->named, (size_t)systems->all.count + 1) &&
         MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->started, (size_t)systems->all.count + 1)) {
+        const bool has_order = is_ordered(systems, system);
         systems->all.data[systems->all.count++] = system;
-        result = make_next_plan(systems);
+        result = has_order ? make_next_plan(systems) : MICA_OK;
         if (result == MICA_OK) {
+            systems->plan_age = has_order ? systems->plan_age : MI_PLAN_VOID;
             system->id = ++systems->last_id;
             enter_name(systems, system);
             return MICA_OK;

@@ -302,14 +302,13 @@ static void ask_inside(mica_run *run) {
 static void inside_a_system_the_plan_is_that_of_the_running_tick(void **state) {
     (void)state;
     char text[256] = "";
-    const mica_system_def def = {.name = "asks", .run = ask_inside, .query = {mica_read(Position)}, .user = text};
+    const mica_system_def def = {.name = "asks", .run = ask_inside, .user = text};
     assert_int_not_equal(mica_system_add(world, &def).id, 0);
     add((mica_system_def){.name = "gone", .query = {mica_read(Position)}});
     add((mica_system_def){.name = "other", .query = {mica_write(Position)}});
     assert_int_equal(mica_world_step(world, 1), MICA_OK);
-    assert_string_equal(text, "stage update\n  asks\n  gone\n  other (waits for asks, gone)\n  barrier\n");
-    assert_string_equal(text_of(mica_world_plan),
-                        "stage update\n  asks\n  other (disabled, waits for asks)\n  barrier\n");
+    assert_string_equal(text, "stage update\n  asks (exclusive)\n  gone\n  other (waits for gone)\n  barrier\n");
+    assert_string_equal(text_of(mica_world_plan), "stage update\n  asks (exclusive)\n  other (disabled)\n  barrier\n");
 }
 
 int main(void) {

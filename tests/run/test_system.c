@@ -1307,6 +1307,7 @@ static void an_allocation_that_fails_in_a_tick_ends_it(void **state) {
         assert_non_null(fresh);
         mica_system_add(fresh, &(mica_system_def){.name = "spawn", .run = spawn_marked});
         assert_non_null(mica_query_create(fresh, (mica_term[]){mica_with(Marked)}, 1));
+        assert_true(mica_world_plan(fresh, NULL, 0) > 0); // so that the plan is there already
         const mica_entity first = mica_create(fresh);
         test_allocator_fail_from(&allocator, n);
         const mica_result result = mica_world_step(fresh, 0);
