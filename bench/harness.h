@@ -23,6 +23,8 @@ typedef struct bench_side {
     /// Of the second side of a row: it is no limit but what the first side does besides. The row is about what is left
     /// when the time of this side is taken away, and has no limit.
     bool is_baseline;
+    /// More than one thread works: who does what is chance, so instructions are not counted.
+    bool has_threads;
 } bench_side;
 
 /// A line of the table: one workload, in one variant, at one size.

@@ -16,7 +16,7 @@ __attribute__((noinline)) void bench_once_counted(const bench_side *side, void *
 }
 
 static bool can_be_counted(const bench_row *row) {
-    return row->mica->run != NULL && !bench_row_is_apart(row);
+    return row->mica->run != NULL && !row->mica->has_threads && !bench_row_is_apart(row);
 }
 
 bool bench_once_find(const bench_family *const *families, int32_t family_count, const char *name, const char *variant,

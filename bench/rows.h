@@ -21,6 +21,7 @@ typedef struct bench_family {
     DO(observer) \
     DO(commands) \
     DO(event) \
+    DO(jobs) \
     DO(get) \
     DO(gather) \
     DO(index) \

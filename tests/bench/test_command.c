@@ -65,6 +65,9 @@ static void tear_down(void *state) {
 static const bench_side right = {.set_up = set_up, .run = run, .check = check, .tear_down = tear_down};
 static const bench_side wrong = {.set_up = set_up, .run = run, .check = check_other, .tear_down = tear_down};
 
+static const bench_side threaded = {
+    .set_up = set_up, .run = run, .check = check, .tear_down = tear_down, .has_threads = true};
+
 static int64_t size_last; // at which a state was made
 static int32_t prepare_count;
 
@@ -94,6 +97,7 @@ static const bench_row good_rows[] = {
     {"get", "main", 1000, "ns/entity", 2000, &sized, &right},
     {"get", "main", 50000, "ns/entity", 100000, &sized, &right},
     {"memory", "main", 10, "bytes/entity", 10, &weighed, NULL},
+    {"threads", "main", 100, "ns/job", 100, &threaded, &right},
     {"curve/get", "main", 100, "ns/entity", 100, &right, &right},
 };
 
@@ -232,6 +236,7 @@ static void countable_lists_each_variant_once_at_the_size_that_it_is_counted_at(
     assert_non_null(strstr(result.out, "get\tmain\t20000\t40000\tboth\n"));
     assert_null(strstr(result.out, "get\tmain\t1000\t"));
     assert_null(strstr(result.out, "memory"));
+    assert_null(strstr(result.out, "threads"));
     assert_null(strstr(result.out, "curve/"));
 }
 
