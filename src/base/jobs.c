@@ -420,6 +420,13 @@ static bool has_missed_work(const mica_jobs *jobs) {
     return can_steal(jobs, MI_LABEL_ANY) || mi_work_noted(&jobs->queued_count) > 0;
 }
 
+// By one whose mark another thread takes or has taken away. A wake-up may be left over from an earlier wait.
+static void sleep_until_unmarked(mi_jobs_seat *worker) {
+    do {
+        mi_parker_sleep(&worker->parker);
+    } while (mi_sleep_is_marked(&worker->sleep_mark));
+}
+
 // A thread of the pool's own.
 static void run_worker(void *argument) {
     mi_jobs_seat *worker = argument;
@@ -433,7 +440,7 @@ static void run_worker(void *argument) {
         goes_on = has_more || mi_work_noted(&jobs->is_ending) == 0;
         const bool stays_awake = (has_more || !goes_on) && unmark_asleep(worker);
         if (!stays_awake) {
-            mi_parker_sleep(&worker->parker);
+            sleep_until_unmarked(worker);
         }
     }
     disappear(&worker->here);

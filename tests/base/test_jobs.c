@@ -816,6 +816,78 @@ static void systems_wait_for_what_spans_frames(void **state) {
     }
 }
 
+// A system waits for what another thread runs, while a further one lies below it in its thread's deque.
+
+typedef struct pile {
+    mica_jobs *jobs;
+    mica_job job;
+    uint32_t has_begun, is_released, upper_has_begun, lower_has_begun; // atomic
+    uint32_t fault_count;
+} pile;
+
+typedef struct pile_job {
+    mi_job job;
+    pile *pile;
+} pile_job;
+
+static _Thread_local bool is_in_upper;
+
+static void hold_a_thread(void *data) {
+    pile *p = data;
+    mi_store_count(&p->has_begun, 1);
+    while (mi_load_count(&p->is_released) == 0) {
+        sched_yield();
+    }
+}
+
+static void wait_in_upper(mi_job *job) {
+    pile *p = ((pile_job *)job)->pile;
+    is_in_upper = true;
+    mi_store_count(&p->upper_has_begun, 1);
+    p->fault_count += mica_job_wait(p->jobs, p->job) != MICA_OK;
+    is_in_upper = false;
+}
+
+static void run_in_lower(mi_job *job) {
+    pile *p = ((pile_job *)job)->pile;
+    p->fault_count += is_in_upper;
+    mi_store_count(&p->lower_has_begun, 1);
+}
+
+static void release_after_a_while(void *data) {
+    pile *p = data;
+    while (mi_load_count(&p->upper_has_begun) == 0) {
+        sched_yield();
+    }
+    for (int i = 0; i < 200 && mi_load_count(&p->lower_has_begun) == 0; i++) {
+        sched_yield();
+    }
+    mi_store_count(&p->is_released, 1);
+}
+
+static void a_wait_for_what_spans_frames_runs_no_other_system(void **state) {
+    (void)state;
+    mica_jobs *jobs = make_pool(2);
+    for (int round = 0; round < 10; round++) {
+        pile p = {.jobs = jobs};
+        p.job = mica_job_start(jobs, hold_a_thread, &p);
+        while (mi_load_count(&p.has_begun) == 0) {
+            sched_yield(); // the other thread of the pool is busy from here on
+        }
+        mi_thread releaser;
+        assert_true(mi_thread_start(&releaser, "releaser", release_after_a_while, &p));
+        pile_job lower = {{.function = run_in_lower}, &p}, upper = {{.function = wait_in_upper}, &p};
+        mi_job_group group = {0};
+        mi_jobs_start(jobs, &group, &lower.job);
+        mi_jobs_start(jobs, &group, &upper.job);
+        mi_jobs_wait(jobs, &group);
+        mi_thread_join(&releaser);
+        assert_int_equal(p.fault_count, 0);
+        assert_int_equal(p.lower_has_begun, 1);
+    }
+    mica_jobs_release(jobs);
+}
+
 static void release_it(void *data) {
     mica_error_clear();
     mica_jobs_release(data);
@@ -1088,6 +1160,7 @@ int main(void) {
         JOBS_TEST(what_is_queued_runs_before_the_pool_ends),
         JOBS_TEST(what_jobs_kick_off_runs_before_the_pool_ends),
         JOBS_TEST(systems_wait_for_what_spans_frames),
+        JOBS_TEST(a_wait_for_what_spans_frames_runs_no_other_system),
         JOBS_TEST(a_job_cannot_end_its_pool),
         JOBS_TEST(an_engines_threads_do_what_a_pools_do),
         JOBS_TEST(callers_share_an_engines_threads),
