@@ -45,3 +45,4 @@
 #include <mica/verbs.h>
 #include <mica/visibility.h>
 #include <mica/world.h>
+#include <mica/worlds.h>

@@ -380,9 +380,9 @@ MICA_API double mica_world_alpha(const mica_world *world);
 /// `runs_while_paused` or stand in such a stage (menus, tools, drawing), and simulated time and the number of ticks
 /// stand still. `mica_world_step` runs a tick all the same, which is how a tool goes on by single ticks. Takes effect
 /// after the running step. Part of the world's state: who pauses in a tick does so again when it is run again. To halt
-/// a world from outside, whatever states are restored into it, do not advance it. Refuses: `MICA_LOCKED` in a system
-/// that declared its access, because of two side by side the last one would count (let one that is exclusive do it);
-/// `MICA_INVALID` (no world), `MICA_OUT_OF_MEMORY`. O(1).
+/// a world from outside, whatever states are restored into it, do not advance it (worlds.h). Refuses: `MICA_LOCKED` in
+/// a system that declared its access, because of two side by side the last one would count (let one that is exclusive
+/// do it); `MICA_INVALID` (no world), `MICA_OUT_OF_MEMORY`. O(1).
 MICA_API mica_result mica_world_pause(mica_world *world, bool paused);
 
 /// Whether the world's clock is paused. O(1).

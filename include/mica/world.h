@@ -36,6 +36,23 @@ typedef struct mica_room {
     uint32_t count;                           ///< entities in all; 0: nothing is kept for them any more
 } mica_room;
 
+/// What a world is for (worlds.h); nothing of the library hangs on it.
+typedef int32_t mica_world_kind;
+enum {
+    MICA_WORLD_GAME = 0,
+    MICA_WORLD_EDITOR,
+    MICA_WORLD_SIMULATION, ///< without anybody who looks on: a server's match, training, tests
+    MICA_WORLD_OWN         ///< the first kind of the program's own
+};
+
+/// On which side of a network a world is (worlds.h).
+typedef enum mica_net_mode {
+    MICA_NET_NONE = 0,
+    MICA_NET_CLIENT,
+    MICA_NET_SERVER,       ///< without a player of its own
+    MICA_NET_LISTEN_SERVER ///< with one
+} mica_net_mode;
+
 /// How a world is made. Zero is the default everywhere.
 typedef struct mica_world_def {
     const char *name;         ///< for messages; copied; NULL: "world"
@@ -57,12 +74,15 @@ typedef struct mica_world_def {
     int32_t
         thread_count; ///< that run systems, the one that steps the world included; 0: 1; `MICA_THREADS_ALL`: one a core
     mica_jobs *jobs;  ///< the pool that they come from, shared with others (jobs.h), in place of `thread_count`
-    bool always_parallel; ///< also where it takes longer than one thread would: for tests
+    bool always_parallel;   ///< also where it takes longer than one thread would: for tests
+    mica_world_kind kind;   ///< what it is for (worlds.h)
+    mica_net_mode net_mode; ///< until `mica_world_set_net_mode`
 } mica_world_def;
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
-/// outside the range of a float, a negative limit, memory without a size, a budget for the schema), or as
-/// `mica_world_make_room` and `mica_jobs_create`. `def` may be NULL. O(1), and what the room and threads cost.
+/// outside the range of a float, a negative limit, a net mode that there is not, memory without a size, a budget for
+/// the schema), or as `mica_world_make_room` and `mica_jobs_create`. `def` may be NULL. O(1), and what the room and
+/// threads cost.
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;

@@ -50,7 +50,7 @@ static int32_t advance_paused(mi_systems *systems, double real_seconds) {
     double due_seconds = systems->paused_due_seconds + real_seconds;
     const int32_t due_count = count_due(world, &due_seconds);
     systems->paused_due_seconds = time_left(due_seconds, delta_seconds, due_count);
-    for (int32_t count = 0; count < due_count && systems->paused; count++) {
+    for (int32_t count = 0; count < due_count && systems->paused && !systems->stops_advancing; count++) {
         if (mica_world_step_paused(world, (float)delta_seconds) != MICA_OK) {
             return -1;
         }
@@ -67,6 +67,7 @@ int32_t mica_world_advance(mica_world *world, double real_seconds) {
         mi_fail_plain(&world->log, MICA_INVALID, __func__, "the time that passed is negative or not finite");
         return -1;
     }
+    systems->stops_advancing = false;
     if (systems->paused) {
         return advance_paused(systems, real_seconds);
     }
@@ -84,7 +85,7 @@ int32_t mica_world_advance(mica_world *world, double real_seconds) {
             return -1 - count;
         }
         systems->due_seconds = time_left(due_seconds, delta_seconds, count + 1);
-        if (systems->paused) {
+        if (systems->paused || systems->stops_advancing) {
             systems->due_seconds = time_left(due_seconds, delta_seconds, due_count);
             return count + 1;
         }
@@ -101,7 +102,15 @@ double mi_clock_alpha_after(const mi_systems *systems) {
     if (!systems->is_advancing) {
         return mica_world_alpha(systems->world);
     }
-    return systems->alpha_after + (systems->paused ? 0 : systems->ticks_after);
+    const bool is_last = systems->paused || systems->stops_advancing;
+    return systems->alpha_after + (is_last ? 0 : systems->ticks_after);
+}
+
+void mi_clock_stop(mica_world *world) {
+    mi_systems *systems = mi_systems_find(world);
+    if (systems != NULL) {
+        systems->stops_advancing = true;
+    }
 }
 
 mica_result mica_world_pause(mica_world *world, bool paused) {

@@ -312,7 +312,8 @@ mica_result mica_world_restore_failed_ticks(mica_world *world, bool restores, co
         return mica_last_result();
     }
     systems->restores_failed = restores;
-    systems->restore_options = options == NULL ? (mica_restore_options){0} : *options;
+    const mica_restore_options quiet = {0};
+    systems->restore_options = options == NULL ? quiet : *options;
     if (!restores) {
         mica_snapshot_release(systems->step_begin);
         systems->step_begin = NULL;

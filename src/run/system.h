@@ -27,10 +27,10 @@ typedef struct mi_system {
     bool enabled;                                // in the running tick
     bool enabled_next;
     uint32_t enabled_by; // the step of the plan that has said so in the running tick
-    bool enabled_first; // as it was added
-    bool started;       // its start function has run, as far as the world's state says
-    bool stop_due;      // its stop function has to run: it counts as started, or did before a restore
-    bool removed;       // from the next tick on
+    bool enabled_first;  // as it was added
+    bool started;        // its start function has run, as far as the world's state says
+    bool stop_due;       // its stop function has to run: it counts as started, or did before a restore
+    bool removed;        // from the next tick on
     bool runs_while_paused;
     mi_turn turn;
     uint64_t since;        // version of its last run that did not fail; 0: none
@@ -148,6 +148,7 @@ typedef struct mi_systems {
     int32_t ticks_after; // in mica_world_advance: that are due after the running one
     double alpha_after;  // likewise: the interpolation factor when it has ended
     bool is_advancing;
+    bool stops_advancing;      // after the running step
     double paused_due_seconds; // real time that no step of the paused world has used yet
     mica_step_function watch;  // is called after each step; NULL: nobody is
     void *watch_user;
@@ -204,6 +205,9 @@ void mi_step_take(const mi_tick *tick, uint32_t index);
 // Notes what observers took in a tick of so many nanoseconds.
 void mi_observers_begin_tick(mica_world *world);
 void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds);
+
+// A world that is being advanced runs no further tick, or step of the paused world, of the same call.
+void mi_clock_stop(mica_world *world);
 
 // How far the clock is going to stand behind the tick that has just run, in ticks, those counted that follow at once.
 double mi_clock_alpha_after(const mi_systems *systems);

@@ -43,6 +43,9 @@ static mica_result check_def(const mica_world_def *def) {
         return mi_fail(log, MICA_INVALID, "mica_world_create", "{} must not be negative",
                        MI_TEXT(def->advance_tick_limit < 0 ? "advance_tick_limit" : "reaction_limit"));
     }
+    if ((uint32_t)def->net_mode > MICA_NET_LISTEN_SERVER) {
+        return mi_fail(log, MICA_INVALID, "mica_world_create", "there is no net mode {}", MI_INT(def->net_mode));
+    }
     return MICA_OK;
 }
 

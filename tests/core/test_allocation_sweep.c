@@ -67,6 +67,8 @@ typedef struct sweep {
     mica_jobs *jobs;              // as well: of one thread
     int32_t job_count;            // of its jobs that have run
     mica_extract *extract;        // as well: one list of int32_t
+    mica_worlds *worlds;          // as well; what it holds is its own, and not `other` any more
+    mica_place place;             // of it
     mica_system system;
     void (*inside)(struct sweep *sweep, mica_run *run);
     bool inside_worked;
@@ -138,6 +140,7 @@ static void end(sweep *s) {
     (void)remove(journal_path());
     mica_journal_reader_close(s->reading);
     mica_synctest_destroy(s->synctest);
+    mica_worlds_destroy(s->worlds);
     mica_world_destroy(s->other);
     mica_world_destroy(s->w.world);
     test_allocator_finish(&s->w.allocator);
@@ -396,6 +399,26 @@ static void let_system_extract(sweep *s) {
 static void let_system_extract_with_room(sweep *s) {
     make_extract(s, 9);
     s->inside = extract_in_system;
+}
+
+static void make_manager(sweep *s) {
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    make_other(s);
+    s->worlds = mica_worlds_create(&hooks);
+    assert_non_null(s->worlds);
+}
+static bool worlds_add(sweep *s) {
+    s->place = mica_worlds_add(s->worlds, &(mica_place_def){.name = "place", .world = s->other});
+    s->other = s->place.id != 0 ? NULL : s->other;
+    return s->place.id != 0;
+}
+static void fill_manager(sweep *s) {
+    make_manager(s);
+    assert_true(worlds_add(s));
+}
+static void fill_manager_and_make_other(sweep *s) {
+    fill_manager(s);
+    make_other(s);
 }
 
 static void begin_in_system(sweep *s, mica_run *run) {
@@ -1133,6 +1156,15 @@ static bool slot_map_insert(sweep *s) {
 static bool slot_map_reserve(sweep *s) {
     return mica_slot_map_reserve(s->map, 100) == MICA_OK;
 }
+static bool worlds_create(sweep *s) {
+    const mica_allocator hooks = test_allocator_hooks(&s->w.allocator);
+    mica_worlds *worlds = mica_worlds_create(&hooks);
+    mica_worlds_destroy(worlds);
+    return worlds != NULL;
+}
+static bool worlds_advance(sweep *s) {
+    return mica_worlds_advance(s->worlds, 0.02) == MICA_OK;
+}
 static bool extract_create(sweep *s) {
     mica_extract *extract = mica_extract_create(
         s->w.world, &(mica_extract_def){.lists = {mica_list_of(int32_t, 7), mica_list_of(double, 3)}});
@@ -1534,6 +1566,9 @@ static const sweep_operation operations[] = {
     {"mica_world_swap", world_swap, make_twin, false},
     {"mica_world_validate", world_validate, NULL, false},
     {"mica_world_visit_tables", world_visit_tables, make_a_table, false},
+    {"mica_worlds_add", worlds_add, make_manager, false},
+    {"mica_worlds_advance", worlds_advance, fill_manager, true},
+    {"mica_worlds_create", worlds_create, NULL, false},
 };
 
 // Does it again with memory, after a failure of allocation `n`.
@@ -1856,6 +1891,35 @@ static bool a_frame_is_handed_over(sweep *s) {
 static bool a_failed_tick_is_asked_back(sweep *s) {
     return mica_world_restore_failed_ticks(s->w.world, true, NULL) == MICA_OK &&
            mica_world_restore_failed_ticks(s->w.world, false, NULL) == MICA_OK;
+}
+static bool a_manager_answers(sweep *s) {
+    mica_place place = {0};
+    mica_world *world = mica_worlds_world(s->worlds, s->place);
+    return mica_worlds_find(s->worlds, "place").id == s->place.id &&
+           mica_worlds_place_of(s->worlds, world).id == s->place.id && mica_worlds_list(s->worlds, &place, 1) == 1 &&
+           place.id == s->place.id && mica_worlds_enable(s->worlds, place, false) == MICA_OK &&
+           mica_worlds_set_order(s->worlds, place, 3) == MICA_OK && mica_worlds_describe(s->worlds, place).order == 3;
+}
+static bool a_manager_ends(sweep *s) {
+    s->other = mica_worlds_take(s->worlds, s->place);
+    const bool was_taken = s->other != NULL;
+    s->other = was_taken && mica_worlds_add(s->worlds, &(mica_place_def){.world = s->other}).id != 0 ? NULL : s->other;
+    mica_worlds_destroy(s->worlds);
+    s->worlds = NULL;
+    return was_taken;
+}
+static bool a_world_is_replaced(sweep *s) {
+    const bool worked = mica_worlds_replace(s->worlds, s->place, s->other) == MICA_OK;
+    s->other = worked ? NULL : s->other;
+    return worked;
+}
+static bool a_world_is_removed(sweep *s) {
+    return mica_worlds_remove(s->worlds, s->place) == MICA_OK && mica_worlds_list(s->worlds, NULL, 0) == 0;
+}
+static bool a_world_says_what_it_is(sweep *s) {
+    return mica_world_kind_of(s->w.world) == MICA_WORLD_GAME &&
+           mica_world_set_net_mode(s->w.world, MICA_NET_SERVER) == MICA_OK &&
+           mica_world_net_mode(s->w.world) == MICA_NET_SERVER;
 }
 static bool numbers_are_drawn(sweep *s) {
     mica_random *random = mica_world_random(s->w.world);
@@ -2264,8 +2328,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_entity_count", a_world_answers, NULL, false},
     {"mica_world_fragmentation", figures_are_told, NULL, false},
     {"mica_world_is_paused", the_clock_is_set, NULL, false},
+    {"mica_world_kind_of", a_world_says_what_it_is, NULL, false},
     {"mica_world_memory", a_world_answers, NULL, false},
     {"mica_world_name", a_world_answers, NULL, false},
+    {"mica_world_net_mode", a_world_says_what_it_is, NULL, false},
     {"mica_world_pause", the_clock_is_set, NULL, false},
     {"mica_world_plan", the_plan_is_told, NULL, false},
     {"mica_world_plan_explain", the_plan_is_told, NULL, false},
@@ -2275,6 +2341,7 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_restore_failed_ticks", a_failed_tick_is_asked_back, NULL, false},
     {"mica_world_schema", a_world_answers, NULL, false},
     {"mica_world_set_budget", figures_are_told, NULL, false},
+    {"mica_world_set_net_mode", a_world_says_what_it_is, NULL, false},
     {"mica_world_set_time_scale", the_clock_is_set, NULL, false},
     {"mica_world_statistics", a_world_answers, NULL, false},
     {"mica_world_systems", the_plan_is_told, NULL, false},
@@ -2283,6 +2350,17 @@ static const sweep_operation needs_nothing[] = {
     {"mica_world_trim", a_world_is_cleared_and_trimmed, NULL, false},
     {"mica_world_version", a_world_answers, NULL, false},
     {"mica_world_watch_steps", steps_are_watched, NULL, false},
+    {"mica_worlds_describe", a_manager_answers, fill_manager, false},
+    {"mica_worlds_destroy", a_manager_ends, fill_manager, false},
+    {"mica_worlds_enable", a_manager_answers, fill_manager, false},
+    {"mica_worlds_find", a_manager_answers, fill_manager, false},
+    {"mica_worlds_list", a_manager_answers, fill_manager, false},
+    {"mica_worlds_place_of", a_manager_answers, fill_manager, false},
+    {"mica_worlds_remove", a_world_is_removed, fill_manager, false},
+    {"mica_worlds_replace", a_world_is_replaced, fill_manager_and_make_other, false},
+    {"mica_worlds_set_order", a_manager_answers, fill_manager, false},
+    {"mica_worlds_take", a_manager_ends, fill_manager, false},
+    {"mica_worlds_world", a_manager_answers, fill_manager, false},
 };
 
 static void the_rest_works_without_any_memory(void **state) {
