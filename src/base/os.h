@@ -75,6 +75,19 @@ static inline void mi_os_pause(void) {
 // Nanoseconds of a clock that never goes back.
 uint64_t mi_os_nanoseconds(void);
 
+// A count that grows evenly, read in a few nanoseconds; how long one of it takes is found by comparing with the clock.
+static inline uint64_t mi_os_count(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t count;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+#else
+    return mi_os_nanoseconds();
+#endif
+}
+
 // Zeroed pages at a multiple of `alignment` (a power of two of at least 4 KiB), NULL when there are none. Huge pages
 // are advised for sizes of 2 MiB and more.
 void *mi_os_pages_take(size_t byte_size, size_t alignment);

@@ -84,9 +84,9 @@ static void run_step(mi_batch_step *step) {
     run->holds = system->turn.condition == NULL || system->turn.condition(run);
     system->turn.held_back = !run->holds;
     if (run->holds && !run->has_failed) {
-        const uint64_t begin = mi_os_nanoseconds();
+        const uint64_t begin = mi_os_count();
         system->functions[MI_CALL_RUN](run);
-        mi_system_note_run(system, mi_os_nanoseconds() - begin);
+        mi_system_note_run(step->batch->tick->systems, system, begin, mi_os_count());
     }
     if (!mi_actor_leave(&run->actor)) {
         mica_run_fail(run, MICA_LOCKED, MI_LEFT_WALK);
@@ -179,7 +179,7 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
     mi_world_unshare(world);
 }
 
-bool mi_batch_run(const mi_tick *tick, const mi_plan_batch *steps) {
+bool mi_batch_run(mi_tick *tick, const mi_plan_batch *steps) {
     mi_systems *systems = tick->systems;
     if (systems->world->jobs == NULL || systems->watch != NULL || steps->end - steps->first < 2 ||
         !(systems->world->def.always_parallel ? reserve_steps(systems, &systems->batch, steps->end - steps->first)

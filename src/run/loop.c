@@ -44,6 +44,7 @@ typedef struct mi_loop_part {
     mica_commands *commands; // NULL: not made yet
     uint64_t busy_nanoseconds;
     mica_run run;
+    mi_span span;
 } mi_loop_part;
 
 // Spans
@@ -52,20 +53,21 @@ typedef struct mi_loop_part {
 static mica_run span_run(const mi_loop *loop, mica_commands *commands) {
     mica_run run = *loop->run;
     run.commands = commands;
-    run.loop_random = loop->random;
     run.has_failed = false;
     return run;
 }
 
 static void visit(const mi_loop *loop, mica_run *run, mica_iter *span, uint64_t number) {
-    run->span = number;
-    run->has_span_random = false;
+    run->span->number = number;
+    run->span->has_random = false;
     loop->function(run, span, loop->user);
 }
 
 // Goes over all spans here.
 static mica_result run_here(const mi_loop *loop, const char *call) {
+    mi_span own = {.from = loop->random};
     mica_run run = span_run(loop, loop->run->commands);
+    run.span = &own;
     mica_iter span = mica_query_begin(loop->query);
     if (!span.open) {
         return mica_last_result();
@@ -213,6 +215,8 @@ static bool have_parts(mi_loop *loop, uint32_t count) {
         part->loop = loop;
         part->busy_nanoseconds = 0;
         part->run = span_run(loop, part->commands);
+        part->span.from = loop->random;
+        part->run.span = &part->span;
         part->run.actor.walk_count = 0;
         part->run.actor.run = &part->run;
         part->run.actor.view = &loop->view;
@@ -289,7 +293,7 @@ static bool can_share(const mi_loop *loop) {
     const mica_run *run = loop->run;
     const mica_world *world = run->world;
     const uint32_t walk_count = world->is_shared ? run->actor.walk_count : world->front.walk_count;
-    return world->jobs != NULL && world->front.running_locks && run->loop_random == NULL && walk_count == 0 &&
+    return world->jobs != NULL && world->front.running_locks && run->span == NULL && walk_count == 0 &&
            mi_walk_is_plain(loop->query) && !mi_query_asks_changes(loop->query) &&
            (world->is_shared || !writes_observed(loop->query));
 }

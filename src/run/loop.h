@@ -6,6 +6,14 @@
 
 #include <mica/parallel.h>
 
+// A span that is being visited.
+typedef struct mi_span {
+    const mica_random *from; // what the spans' generators are split from
+    uint64_t number;         // in the order of visit
+    bool has_random;
+    mica_random random;
+} mi_span;
+
 // Spans that follow each other in the order of visit, for one thread to take at once.
 typedef struct mi_loop_range {
     uint32_t table_index; // of the query

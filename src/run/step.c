@@ -91,47 +91,61 @@ static void fail_dropped(mica_run *run, uint64_t dropped_count) {
     }
 }
 
-void mi_system_note_run(mi_system *system, uint64_t nanoseconds) {
-    system->last_nanoseconds = nanoseconds;
-    system->total_nanoseconds += nanoseconds;
+void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end) {
+    // Counts of two cores may differ by a little.
+    system->last_nanoseconds = end > begin ? (uint64_t)((double)(end - begin) * systems->count_nanoseconds) : 0;
+    system->total_nanoseconds += system->last_nanoseconds;
     system->run_count++;
 }
 
-static void run_system(mi_systems *systems, mica_run *run) {
+MI_APART static void start_system(mi_tick *tick, mica_run *run) {
+    mi_system_call(run->system, MI_CALL_START, run);
+    if (run->has_failed) {
+        run->failure->in_start = true;
+    } else {
+        mi_system_note_start(tick->systems, run->system);
+    }
+    tick->count = mi_os_count();
+}
+
+static void run_system(mi_tick *tick, mica_run *run) {
     mi_system *system = run->system;
     const uint64_t dropped_count = run->world->signals.dropped_count;
-    if (!system->started) {
-        mi_system_call(system, MI_CALL_START, run);
-        if (run->failure->code != MICA_OK) {
-            run->failure->in_start = true;
+    if (MICA_UNLIKELY(!system->started)) {
+        start_system(tick, run);
+        if (run->has_failed) {
             return;
         }
-        mi_system_note_start(systems, system);
     }
-    const uint64_t begin = mi_os_nanoseconds();
     mi_system_call(system, MI_CALL_RUN, run);
-    mi_system_note_run(system, mi_os_nanoseconds() - begin);
+    const uint64_t end = mi_os_count();
+    mi_system_note_run(tick->systems, system, tick->count, end);
+    tick->count = end;
     fail_dropped(run, dropped_count);
     if (!run->has_failed) {
         system->since = run->world->store.version;
     }
 }
 
-// Runs a system if its condition holds; false: it does not.
-static bool take_turn(mi_systems *systems, mica_run *run) {
+// Asks the system's condition.
+MI_APART static bool holds(mi_tick *tick, mica_run *run) {
     mi_system_call(run->system, MI_CALL_CONDITION, run);
     run->system->turn.held_back = !run->holds;
-    if (!run->has_failed && run->holds) {
-        run_system(systems, run);
+    tick->count = mi_os_count();
+    return run->holds && !run->has_failed;
+}
+
+// Runs a system if its condition holds; false: it does not.
+static bool take_turn(mi_tick *tick, mica_run *run) {
+    if (MICA_UNLIKELY(run->system->turn.condition != NULL) && !holds(tick, run)) {
+        return run->has_failed;
     }
-    return run->holds || run->has_failed;
+    run_system(tick, run);
+    return true;
 }
 
 // Applies what a system has recorded in its run.
 static void apply_run(mica_run *run) {
-    if (mica_commands_count(run->commands) == 0) {
-        return;
-    }
     const uint64_t dropped_count = run->world->signals.dropped_count;
     const mica_result result = mi_commands_apply(run->commands, "mica_world_step");
     fail_dropped(run, dropped_count);
@@ -145,8 +159,11 @@ static void apply_run(mica_run *run) {
 // Applies what the systems of the plan's steps from `first` up to `end` recorded.
 static void apply_commands(const mi_tick *tick, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end && tick->failure->code == MICA_OK; i++) {
-        mica_run run = mi_run_make(tick, i);
-        apply_run(&run);
+        const mi_system *system = (const mi_system *)tick->systems->plan.steps.data[i].system;
+        if (mica_commands_count(system->commands) > 0) {
+            mica_run run = mi_run_make(tick, i);
+            apply_run(&run);
+        }
     }
 }
 
@@ -202,28 +219,30 @@ mica_run mi_run_make(const mi_tick *tick, uint32_t index) {
     return make_run(tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
 }
 
-void mi_step_take(const mi_tick *tick, uint32_t index) {
+void mi_step_take(mi_tick *tick, uint32_t index) {
     mi_systems *systems = tick->systems;
     if (!mi_step_runs(systems, &systems->plan.steps.data[index])) {
         return;
     }
     systems->world->store.version = tick->base_version + index;
     mica_run run = mi_run_make(tick, index);
-    if (take_turn(systems, &run) && MICA_UNLIKELY(systems->watch != NULL)) {
+    if (take_turn(tick, &run) && MICA_UNLIKELY(systems->watch != NULL)) {
         tell_step(systems, index);
+        tick->count = mi_os_count();
     }
 }
 
-static void apply_barrier(const mi_tick *tick, uint32_t first, uint32_t index) {
+static void apply_barrier(mi_tick *tick, uint32_t first, uint32_t index) {
     tick->systems->world->store.version = tick->base_version + index;
     apply_commands(tick, first, index);
     if (MICA_UNLIKELY(tick->systems->watch != NULL)) {
         tell_step(tick->systems, index);
     }
+    tick->count = mi_os_count();
 }
 
 // Runs the plan, up to the first failure.
-static void run_plan(const mi_tick *tick) {
+static void run_plan(mi_tick *tick) {
     const mi_plan *plan = &tick->systems->plan;
     const mi_plan_batch *batch = plan->batches.data;
     const mi_plan_batch *batch_end = batch + plan->batches.count;
@@ -233,6 +252,7 @@ static void run_plan(const mi_tick *tick) {
         const bool begins_batch = batch != batch_end && batch->first == i;
         if (begins_batch && mi_batch_run(tick, batch)) {
             i = batch->end;
+            tick->count = mi_os_count();
         } else if (plan->steps.data[i].system == NULL) {
             apply_barrier(tick, unapplied, i);
             unapplied = ++i;
@@ -394,7 +414,13 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
 
 // What a tick's steps share, of which the first one is next.
 static mi_tick begin_tick(mi_systems *systems, float delta_seconds, mi_failure *failure) {
+    const uint64_t count = mi_os_count();
+    if (count > systems->first_count) {
+        systems->count_nanoseconds =
+            (double)(mi_os_nanoseconds() - systems->first_nanoseconds) / (double)(count - systems->first_count);
+    }
     return (mi_tick){.systems = systems,
+                     .count = count,
                      .failure = failure,
                      .delta_seconds = delta_seconds,
                      .base_version = systems->world->store.version + 1};
@@ -403,7 +429,7 @@ static mi_tick begin_tick(mi_systems *systems, float delta_seconds, mi_failure *
 static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
     mi_observers_begin_tick(systems->world);
     const uint64_t begin = mi_os_nanoseconds();
-    const mi_tick tick = begin_tick(systems, delta_seconds, failure);
+    mi_tick tick = begin_tick(systems, delta_seconds, failure);
     mi_turns_begin(systems, delta_seconds);
     run_plan(&tick);
     if (failure->code == MICA_OK) {
@@ -469,10 +495,10 @@ mica_result mica_world_step_system(mica_world *world, mica_system handle, float 
         if (!is_in_stage(system, stage)) {
             continue;
         }
-        const mi_tick tick = begin_tick(systems, delta_seconds, &failure);
+        mi_tick tick = begin_tick(systems, delta_seconds, &failure);
         mica_run run = make_run(&tick, system, stage, 0);
         world->store.version++;
-        run_system(systems, &run);
+        run_system(&tick, &run);
         if (failure.code == MICA_OK) {
             world->store.version++;
             apply_run(&run);
@@ -531,14 +557,15 @@ mica_random *mica_run_random(mica_run *run) {
     if (!is_run(run, __func__)) {
         return NULL;
     }
-    if (MICA_LIKELY(run->loop_random == NULL)) {
+    mi_span *span = run->span;
+    if (MICA_LIKELY(span == NULL)) {
         return run->random;
     }
-    if (!run->has_span_random) {
-        run->span_random = mica_random_split(run->loop_random, run->span);
-        run->has_span_random = true;
+    if (!span->has_random) {
+        span->random = mica_random_split(span->from, span->number);
+        span->has_random = true;
     }
-    return &run->span_random;
+    return &span->random;
 }
 
 void *mica_run_user(const mica_run *run) {

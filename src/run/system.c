@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/os.h"
 #include "store/value.h"
 #include "world/commands.h"
 
@@ -177,6 +178,8 @@ mi_systems *mi_systems_open(mica_world *world, const char *call) {
         return NULL;
     }
     systems->world = world;
+    systems->first_nanoseconds = mi_os_nanoseconds();
+    systems->first_count = mi_os_count();
     systems->time_scale = 1;
     const mi_extension extension = {.key = &extension_key,
                                     .state = systems,

@@ -83,11 +83,7 @@ struct mica_run {
     mica_random *random;
     struct mi_batch *batch; // NULL: it runs with the world to itself
     bool has_failed;
-    // In a span of a parallel loop.
-    const mica_random *loop_random; // what the spans' generators are split from; NULL: it is in none
-    uint64_t span;                  // its number in the order of visit
-    bool has_span_random;
-    mica_random span_random;
+    struct mi_span *span; // of a parallel loop that it is for; NULL: none
 };
 
 // A step of a batch that is being run.
@@ -107,6 +103,7 @@ typedef struct mi_tick {
     mi_failure *failure;
     float delta_seconds;
     uint64_t base_version; // of the first step
+    uint64_t count;        // mi_os_count, when what ran last had ended
 } mi_tick;
 
 // Steps that are being run side by side; see batch.h.
@@ -137,12 +134,15 @@ typedef struct mi_systems {
     uint64_t paused_step_count; // steps of the paused world; no state, as it counts for those alone
     uint64_t version_before;    // the world's, when the running step began
     bool ticking;
-    bool stopping;           // stop functions run
-    bool is_paused_step;     // what runs is a step of the paused world
-    uint64_t tick;           // ticks completed
-    uint64_t begun_count;    // ticks begun
-    mi_failure last_failure; // of the last tick
-    double due_seconds;      // scaled real time that no tick has used yet
+    bool stopping;              // stop functions run
+    bool is_paused_step;        // what runs is a step of the paused world
+    uint64_t tick;              // ticks completed
+    uint64_t begun_count;       // ticks begun
+    mi_failure last_failure;    // of the last tick
+    uint64_t first_nanoseconds; // clock and count when the systems were made
+    uint64_t first_count;
+    double count_nanoseconds; // how long one of the count takes, as of the last step
+    double due_seconds;       // scaled real time that no tick has used yet
     double time_scale;
     bool paused;         // from the next step on
     int32_t ticks_after; // in mica_world_advance: that are due after the running one
@@ -197,10 +197,10 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run);
 
 // The run of a step of the plan.
 mica_run mi_run_make(const mi_tick *tick, uint32_t index);
-// Counts a run that took so long.
-void mi_system_note_run(mi_system *system, uint64_t nanoseconds);
+// Counts a run that took from one mi_os_count to another.
+void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end);
 // Runs a step that is a system, if it runs in this tick, on this thread and with the world to itself.
-void mi_step_take(const mi_tick *tick, uint32_t index);
+void mi_step_take(mi_tick *tick, uint32_t index);
 
 // Notes what observers took in a tick of so many nanoseconds.
 void mi_observers_begin_tick(mica_world *world);
