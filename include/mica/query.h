@@ -181,6 +181,7 @@ typedef struct mica_iter {
     uint8_t *base;
     uint64_t key; // mica_head's
     const struct mica_front *world;
+    const uint64_t *version; // what is written is stamped with
     mica_query *query;
     mica_run *run;
     struct mi_walk *walk; // NULL: spans are whole chunks of tables
@@ -249,7 +250,7 @@ static inline void *mica_iter_column_write(const mica_iter *iter, mica_type *typ
         return mica_iter_write(iter, type);
     }
     uint8_t *column = iter->base + (size_t)offset * MICA_HEAD_COLUMN_ALIGN;
-    mica_column_stamp(column, ((const struct mica_head *)(const void *)(iter->world + 1))->version);
+    mica_column_stamp(column, *iter->version);
     return column;
 }
 

@@ -81,6 +81,9 @@ mica_component mi_access_conflict(const mi_access *a, const mi_access *b, uint32
 
 bool mi_access_is_observed(const mi_access *access, const mica_world *world) {
     bool is_observed = false;
+    if (MICA_LIKELY(world->signals.kinds == 0 && !world->front.watches_writes)) {
+        return false;
+    }
     for (uint32_t i = 0; i < access->entries.count && !is_observed; i++) {
         const mi_access_entry *entry = &access->entries.data[i];
         is_observed = entry->writes && mi_signals_hear_write(&world->signals, entry->component);

@@ -74,79 +74,67 @@ static bool runs_alone(const mi_systems *systems, uint32_t index) {
 
 // Running
 
-static void run_step(mi_batch_step *step) {
-    mica_run *run = &step->run;
-    mi_system *system = run->system;
-    if (mi_load_first(&step->batch->failed) < step->index) {
+static void run_step(const mi_batch *batch, uint32_t index) {
+    const mi_tick *tick = batch->tick;
+    mi_systems *systems = tick->systems;
+    if (mi_load_first(&batch->failed) < index || !mi_step_runs(systems, &systems->plan.steps.data[index])) {
         return;
     }
-    mi_actor_enter(&run->actor);
-    run->holds = system->turn.condition == NULL || system->turn.condition(run);
-    system->turn.held_back = !run->holds;
-    if (run->holds && !run->has_failed) {
+    mica_run run;
+    mi_run_make(&run, tick, index);
+    run.batch = (mi_batch *)(uintptr_t)batch;
+    run.actor.run = &run;
+    run.actor.seat = &systems->world->sharing.seats[mi_jobs_thread(systems->world->jobs)];
+    mi_system *system = run.system;
+    mi_actor_enter(&run.actor);
+    run.holds = system->turn.condition == NULL || system->turn.condition(&run);
+    system->turn.held_back = !run.holds;
+    if (run.holds && !run.has_failed) {
         const uint64_t begin = mi_os_count();
-        system->functions[MI_CALL_RUN](run);
-        mi_system_note_run(step->batch->tick->systems, system, begin, mi_os_count());
+        system->functions[MI_CALL_RUN](&run);
+        mi_system_note_run(systems, system, begin, mi_os_count());
     }
-    if (!mi_actor_leave(&run->actor)) {
-        mica_run_fail(run, MICA_LOCKED, MI_LEFT_WALK);
+    if (!mi_actor_leave(&run.actor)) {
+        mica_run_fail(&run, MICA_LOCKED, MI_LEFT_WALK);
     }
-    if (run->holds && !run->has_failed) {
-        system->since = run->actor.version;
+    if (run.holds && !run.has_failed) {
+        system->since = run.actor.version;
     }
 }
 
 static void run_job(mi_job *job) {
     mi_batch_step *step = (mi_batch_step *)(void *)job;
     mi_batch *batch = step->batch;
-    const mi_systems *systems = batch->tick->systems;
-    const mi_plan *plan = &systems->plan;
+    mica_jobs *jobs = batch->tick->systems->world->jobs;
+    const mi_plan *plan = &batch->tick->systems->plan;
     while (step != NULL) {
-        const mi_plan_step *planned = &plan->steps.data[step->index];
-        step->run.actor.seat = &systems->world->sharing.seats[mi_jobs_thread(systems->world->jobs)];
-        if (mi_step_runs(systems, planned)) {
-            run_step(step);
-        }
-        mi_batch_step *next = NULL;
-        for (uint32_t i = 0; i < planned->waiter_count; i++) {
-            const uint32_t later = plan->waiters.data[planned->first_waiter + i];
-            if (later >= batch->end) {
-                break;
-            }
-            mi_batch_step *waiter = &batch->steps.data[later - batch->first];
+        const uint32_t index = batch->first + (uint32_t)(step - batch->steps.data);
+        const mi_plan_step *planned = &plan->steps.data[index];
+        const uint32_t *waiters = plan->waiters.data + planned->first_waiter;
+        run_step(batch, index);
+        step = NULL;
+        for (uint32_t i = 0; i < planned->waiter_count && waiters[i] < batch->end; i++) {
+            mi_batch_step *waiter = &batch->steps.data[waiters[i] - batch->first];
             if (!mi_count_down(&waiter->waiting)) {
                 continue;
             }
-            if (next == NULL) {
-                next = waiter;
+            if (step == NULL) {
+                step = waiter;
             } else {
-                mi_jobs_start(systems->world->jobs, &batch->group, &waiter->job);
+                mi_jobs_start(jobs, &batch->group, &waiter->job);
             }
         }
-        step = next;
     }
 }
 
-static void prepare_step(mi_batch *batch, uint32_t index) {
-    const mi_tick *tick = batch->tick;
-    mi_systems *systems = tick->systems;
-    const mi_plan_step *planned = &systems->plan.steps.data[index];
-    mi_batch_step *step = &batch->steps.data[index - batch->first];
-    step->job.function = run_job;
-    step->batch = batch;
-    step->index = index;
-    step->waiting = 0;
-    for (uint32_t i = planned->wait_count; i > 0; i--) { // they ascend
-        if (systems->plan.waits.data[planned->first_wait + i - 1] < batch->first) {
-            break;
-        }
-        step->waiting++;
+// How many steps of the range a step waits for.
+static uint32_t count_waits(const mi_plan *plan, uint32_t index, uint32_t first) {
+    const mi_plan_step *planned = &plan->steps.data[index];
+    uint32_t count = planned->wait_count;
+    while (count > 0 && plan->waits.data[planned->first_wait + planned->wait_count - count] < first) { // they ascend
+        count--;
     }
-    step->run = mi_run_make(tick, index);
-    mi_actor_see(&step->view, step->run.actor.version);
-    step->run.actor.view = &step->view;
-    step->run.actor.run = &step->run;
-    step->run.batch = batch;
+    return count;
 }
 
 // Runs steps that may all run side by side.
@@ -160,12 +148,16 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
     batch->failed = UINT32_MAX;
     world->store.version = tick->base_version + first;
     if (mi_world_share(world, "mica_world_step") != MICA_OK) {
-        mica_run run = mi_run_make(tick, first);
+        mica_run run;
+        mi_run_make(&run, tick, first);
         mica_run_fail(&run, mica_last_result(), mica_last_error());
         return;
     }
     for (uint32_t i = first; i < end; i++) {
-        prepare_step(batch, i);
+        mi_batch_step *step = &batch->steps.data[i - first];
+        step->job.function = run_job;
+        step->batch = batch;
+        step->waiting = count_waits(&systems->plan, i, first);
     }
     // The last ones are handed out first: who starts them takes back what was handed out last.
     for (uint32_t i = end; i-- > first;) {

@@ -35,7 +35,6 @@ typedef struct mi_loop {
     uint32_t next;   // atomic: the first range that nobody has taken
     uint32_t failed; // atomic: the first range in which the system has failed; UINT32_MAX: none
     uint64_t rows;
-    mi_actor_view view;
 } mi_loop;
 
 typedef struct mi_loop_part {
@@ -219,7 +218,6 @@ static bool have_parts(mi_loop *loop, uint32_t count) {
         part->run.span = &part->span;
         part->run.actor.walk_count = 0;
         part->run.actor.run = &part->run;
-        part->run.actor.view = &loop->view;
     }
     return MI_RESERVE(&world->heap, MICA_MEMORY_SYSTEMS, &room->recorded, room->ranges.count);
 }
@@ -268,7 +266,6 @@ static bool run_shared(mi_loop *loop, const shares *parts, const char *call, mic
                       mi_world_share(world, call) != MICA_OK))) {
         return false;
     }
-    mi_actor_see(&loop->view, loop->run->actor.version);
     run_parts(loop, parts->count);
     if (is_alone) {
         mi_world_unshare(world);

@@ -42,5 +42,5 @@ typedef struct mi_loop_room {
 } mi_loop_room;
 
 void mi_loop_free(mi_loop_room *room, mi_heap *heap);
-// Drops what spans of a loop have recorded that was not joined.
+// Drops what spans of a loop have recorded that was not joined. What was joined is dropped before.
 void mi_loop_clear(mi_loop_room *room);

@@ -161,7 +161,8 @@ static void apply_commands(const mi_tick *tick, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end && tick->failure->code == MICA_OK; i++) {
         const mi_system *system = (const mi_system *)tick->systems->plan.steps.data[i].system;
         if (mica_commands_count(system->commands) > 0) {
-            mica_run run = mi_run_make(tick, i);
+            mica_run run;
+            mi_run_make(&run, tick, i);
             apply_run(&run);
         }
     }
@@ -194,10 +195,10 @@ mica_result mica_world_watch_steps(mica_world *world, mica_step_function functio
     return MICA_OK;
 }
 
-// A run of a system in one of its stages.
-static mica_run make_run(const mi_tick *tick, mi_system *system, mica_stage stage, uint32_t step) {
+// Fills in a run of a system in one of its stages.
+static void make_run(mica_run *run, const mi_tick *tick, mi_system *system, mica_stage stage, uint32_t step) {
     mi_systems *systems = tick->systems;
-    return (mica_run){.actor = {.world = systems->world,
+    *run = (mica_run){.actor = {.world = systems->world,
                                 .system = system->order.name,
                                 .version = tick->base_version + step,
                                 .since = system->since},
@@ -207,6 +208,7 @@ static mica_run make_run(const mi_tick *tick, mi_system *system, mica_stage stag
                       .stage = stage,
                       .delta_seconds = mi_turn_delta(&system->turn, tick->delta_seconds),
                       .is_paused = systems->is_paused_step,
+                      .holds = true,
                       .tick = systems->tick,
                       .since = system->since,
                       .step = step,
@@ -214,9 +216,9 @@ static mica_run make_run(const mi_tick *tick, mi_system *system, mica_stage stag
                       .random = &system->random};
 }
 
-mica_run mi_run_make(const mi_tick *tick, uint32_t index) {
+void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index) {
     const mi_plan_step *step = &tick->systems->plan.steps.data[index];
-    return make_run(tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
+    make_run(run, tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
 }
 
 void mi_step_take(mi_tick *tick, uint32_t index) {
@@ -225,7 +227,8 @@ void mi_step_take(mi_tick *tick, uint32_t index) {
         return;
     }
     systems->world->store.version = tick->base_version + index;
-    mica_run run = mi_run_make(tick, index);
+    mica_run run;
+    mi_run_make(&run, tick, index);
     if (take_turn(tick, &run) && MICA_UNLIKELY(systems->watch != NULL)) {
         tell_step(systems, index);
         tick->count = mi_os_count();
@@ -404,8 +407,8 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
     systems->is_paused_step = false;
     mi_trackers_end_round(systems->world, keep_for_systems, systems);
     for (uint32_t i = 0; failure->code != MICA_OK && i < systems->all.count; i++) {
+        mica_commands_clear(systems->all.data[i]->commands); // which may have borrowed from those of loops
         mi_loop_clear(&systems->all.data[i]->loop);
-        mica_commands_clear(systems->all.data[i]->commands);
     }
     const mica_result restored = failure->code == MICA_OK ? MICA_OK : take_back(systems, call);
     mi_systems_sweep(systems);
@@ -496,7 +499,8 @@ mica_result mica_world_step_system(mica_world *world, mica_system handle, float 
             continue;
         }
         mi_tick tick = begin_tick(systems, delta_seconds, &failure);
-        mica_run run = make_run(&tick, system, stage, 0);
+        mica_run run;
+        make_run(&run, &tick, system, stage, 0);
         world->store.version++;
         run_system(&tick, &run);
         if (failure.code == MICA_OK) {

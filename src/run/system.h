@@ -90,11 +90,8 @@ struct mica_run {
 typedef struct mi_batch_step {
     mi_job job; // first: leads back from the job to the step
     struct mi_batch *batch;
-    uint32_t index;        // of the step in the plan
     uint32_t waiting;      // atomic: how many of those that it waits for have not ended
     uint64_t end_estimate; // nanoseconds from the batch's beginning to its end, on threads without number
-    mica_run run;
-    mi_actor_view view;
 } mi_batch_step;
 
 // What of a tick all its steps share.
@@ -195,8 +192,8 @@ extern const mi_part mi_systems_part;
 // that the function left open are closed, and that is a failure.
 void mi_system_call(mi_system *system, mi_call call, mica_run *run);
 
-// The run of a step of the plan.
-mica_run mi_run_make(const mi_tick *tick, uint32_t index);
+// Fills in the run of a step of the plan.
+void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index);
 // Counts a run that took from one mi_os_count to another.
 void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end);
 // Runs a step that is a system, if it runs in this tick, on this thread and with the world to itself.

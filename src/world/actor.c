@@ -12,6 +12,9 @@
 
 static MI_THREAD_LOCAL mi_actor *current;
 
+// What walks of actors take for the world's front.
+static const struct mica_front unwatched;
+
 mi_actor *mi_actor_of(const mica_world *world) {
     mi_actor *actor = current;
     while (actor->world != world) { // the thread helps in a world while it waits in another one
@@ -35,11 +38,6 @@ bool mi_actor_leave(mi_actor *actor) {
     actor->walk_count = 0;
     current = actor->outer;
     return !has_left_walks;
-}
-
-void mi_actor_see(mi_actor_view *view, uint64_t version) {
-    view->front.watches_writes = false; // nothing that an actor writes is watched
-    view->head.version = version;
 }
 
 mica_run *mi_actor_run(const mica_world *world) {
@@ -69,7 +67,8 @@ void mi_actor_open_walk(mica_iter *iter) {
     iter->open = true;
     iter->access = iter->query->access;
     iter->key = world->store.key;
-    iter->world = &actor->view->front;
+    iter->world = &unwatched; // nothing that an actor writes is watched
+    iter->version = &actor->version;
     iter->epoch = world->walk_epoch;
     actor->walk_count++;
 }

@@ -12,13 +12,6 @@
 
 #include "world/world.h"
 
-// What inline functions of the public headers find behind a walk of an actor in place of the world's front and head:
-// whether writing is watched, and the version that it is stamped with. Nothing else is filled in.
-typedef struct mi_actor_view {
-    struct mica_front front;
-    struct mica_head head;
-} mi_actor_view;
-
 // What a thread keeps of a shared world, a cache line of its own.
 typedef struct mi_seat {
     _Alignas(MI_CACHE_LINE) struct mi_walk *walks; // as mica_world.walks
@@ -28,7 +21,6 @@ struct mi_actor {
     mica_world *world;
     mi_actor *outer; // what the thread was at before: it may help while it waits
     mi_seat *seat;
-    const mi_actor_view *view;
     mica_run *run;
     const char *system; // its name
     uint64_t version;   // stamp of what it changes
@@ -43,9 +35,6 @@ mi_actor *mi_actor_of(const mica_world *world);
 void mi_actor_enter(mi_actor *actor);
 // Closes the walks that it has left open; false: there were some.
 bool mi_actor_leave(mi_actor *actor);
-
-// Fills in the view of an actor whose changes are stamped with `version`.
-void mi_actor_see(mi_actor_view *view, uint64_t version);
 
 // Walks in a shared world: mi_iter_open and mica_iter_end.
 void mi_actor_open_walk(mica_iter *iter);

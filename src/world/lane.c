@@ -111,7 +111,7 @@ void *mica_iter_write_lane(const mica_iter *iter, mica_type *type, uint32_t offs
     }
     const ready_lane ready = find_ready_lane(iter, type, offset, byte_size, access | MI_ACCESS_MARKED, access);
     if (MICA_LIKELY(ready.lane != NULL && !iter->world->watches_writes)) {
-        mi_column_mark(ready.column, ((const struct mica_head *)(const void *)(iter->world + 1))->version);
+        mi_column_mark(ready.column, *iter->version);
         return ready.lane;
     }
     const mica_component component = mi_iter_component(iter, type, MI_ACCESS_WRITE_LANES, call);

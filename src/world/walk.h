@@ -128,6 +128,7 @@ static inline mica_iter mi_iter_closed(mica_query *query) {
     iter.base = NULL;
     iter.key = 0;
     iter.world = NULL;
+    iter.version = NULL;
     iter.query = query;
     iter.run = NULL;
     iter.walk = NULL;
@@ -147,6 +148,7 @@ static inline void mi_iter_open(mica_iter *iter) {
     iter->access = iter->query->access;
     iter->key = world->store.key;
     iter->world = &world->front;
+    iter->version = &world->store.version;
     iter->epoch = world->walk_epoch;
     iter->query->open_count++;
     world->front.walk_count++;
