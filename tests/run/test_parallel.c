@@ -57,7 +57,20 @@ static void end(mica_world *world) {
 
 // The churning world
 
+// Systems run on several threads, where assertions would end the wrong one: they fail the tick.
+static void must(mica_run *run, bool holds) {
+    if (!holds) {
+        mica_run_fail(run, mica_last_result(), mica_last_error());
+    }
+}
+
+// To be called behind walks, which do nothing where there is no memory to open them: the error was cleared before.
+static void must_have_walked(mica_run *run) {
+    must(run, mica_last_result() != MICA_OUT_OF_MEMORY);
+}
+
 static void move(mica_run *run) {
+    mica_error_clear();
     mica_each (run, it) {
         Place *place = mica_write_of(it, Place);
         const Speed *speed = mica_read_of(it, Speed);
@@ -66,9 +79,11 @@ static void move(mica_run *run) {
             place[i].y += speed[i].y;
         }
     }
+    must_have_walked(run);
 }
 
 static void cool(mica_run *run) {
+    mica_error_clear();
     mica_each (run, it) {
         Heat *heat = mica_write_of(it, Heat);
         for (int32_t i = 0; i < it.count; i++) {
@@ -76,13 +91,7 @@ static void cool(mica_run *run) {
         }
     }
     mica_run_state(run, Count)->runs++;
-}
-
-// Systems run on several threads, where assertions would end the wrong one: they fail the tick.
-static void must(mica_run *run, bool holds) {
-    if (!holds) {
-        mica_run_fail(run, mica_last_result(), mica_last_error());
-    }
+    must_have_walked(run);
 }
 
 // Components come and go, entities too, and one follows another that is made with it.
@@ -142,6 +151,7 @@ static void choose(mica_run *run) {
 }
 
 static void shoot(mica_run *run) {
+    mica_error_clear();
     mica_world *world = mica_run_world(run);
     mica_each (run, it) {
         const Shot *shot = mica_read_of(it, Shot);
@@ -149,6 +159,7 @@ static void shoot(mica_run *run) {
             must(run, mica_send(world, Hit, {shot[i].power}) == MICA_OK);
         }
     }
+    must_have_walked(run);
 }
 
 static void keep_score(mica_run *run) {
@@ -162,6 +173,7 @@ static void keep_score(mica_run *run) {
 
 // Writes values of entities by handle, of a component that it has declared.
 static void regroup(mica_run *run) {
+    mica_error_clear();
     mica_world *world = mica_run_world(run);
     mica_each (run, it) {
         for (int32_t i = 0; i < it.count; i++) {
@@ -170,12 +182,15 @@ static void regroup(mica_run *run) {
             must(run, mica_set(world, it.entities[i], Group, {group->number + 1}) == MICA_OK);
         }
     }
+    must_have_walked(run);
 }
 
 static void note_changes(mica_run *run) {
+    mica_error_clear();
     mica_each (run, it) {
         mica_run_state(run, Count)->runs += it.count;
     }
+    must_have_walked(run);
 }
 
 static void add(mica_world *world, const mica_system_def *def) {
