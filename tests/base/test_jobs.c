@@ -532,6 +532,52 @@ static void jobs_that_start_those_after_them_are_all_waited_for(void **state) {
     }
 }
 
+// A job that starts another one and goes on until that has begun, which is for the other thread to do.
+
+typedef struct relay {
+    mi_job job, next;
+    mica_jobs *jobs;
+    mi_job_group *group;
+    uint32_t has_begun, next_has_begun; // atomic
+    int32_t number;
+} relay;
+
+static void run_next(mi_job *job) {
+    relay *r = (relay *)(void *)((char *)job - offsetof(relay, next));
+    mi_store_count(&r->next_has_begun, 1);
+}
+
+static void wait_for_next_to_begin(mi_job *job) {
+    relay *r = (relay *)job;
+    r->number = mi_jobs_thread(r->jobs);
+    mi_store_count(&r->has_begun, 1);
+    for (int i = 0; i < 100; i++) {
+        sched_yield(); // so that the caller falls asleep, or nearly
+    }
+    r->next.function = run_next;
+    mi_jobs_start(r->jobs, r->group, &r->next);
+    while (mi_load_count(&r->next_has_begun) == 0) {
+        sched_yield();
+    }
+}
+
+static void a_caller_comes_back_to_what_its_jobs_start(void **state) {
+    (void)state;
+    mica_jobs *jobs = make_pool(2);
+    for (int round = 0; round < 50; round++) {
+        mi_job_group group = {0};
+        relay r = {.job.function = wait_for_next_to_begin, .jobs = jobs, .group = &group};
+        mi_jobs_start(jobs, &group, &r.job);
+        while (mi_load_count(&r.has_begun) == 0) {
+            sched_yield(); // the pool's thread has it
+        }
+        mi_jobs_wait(jobs, &group);
+        assert_int_equal(r.next_has_begun, 1);
+        assert_int_equal(r.number, 1); // also when more callers have come and gone than there are seats
+    }
+    mica_jobs_release(jobs);
+}
+
 // Five systems that each go over nothing in parallel, for thousands of frames.
 
 typedef struct system_job {
@@ -644,6 +690,26 @@ static void asking_until_it_is_done_comes_to_an_end(void **state) {
         assert_int_equal(count, 1);
         mica_jobs_release(jobs);
     }
+}
+
+// Nobody but the pool's one thread runs what is kicked off here, each time at another moment of its falling asleep: a
+// wake-up that were lost would end in no end.
+static void a_kicked_job_wakes_a_thread_that_is_about_to_sleep(void **state) {
+    (void)state;
+    mica_jobs *jobs = make_pool(2);
+    test_random random = {11};
+    uint32_t count = 0;
+    for (uint32_t round = 0; round < 5000; round++) {
+        const mica_job job = mica_job_start(jobs, add_one, &count);
+        while (!mica_job_done(jobs, job)) {
+            sched_yield();
+        }
+        for (uint32_t i = test_random_below(&random, 128); i > 0; i--) {
+            mi_os_pause();
+        }
+    }
+    assert_int_equal(count, 5000);
+    mica_jobs_release(jobs);
 }
 
 static void a_pool_of_one_runs_a_kicked_job_when_it_is_asked_for(void **state) {
@@ -821,8 +887,7 @@ static void systems_wait_for_what_spans_frames(void **state) {
 typedef struct pile {
     mica_jobs *jobs;
     mica_job job;
-    uint32_t has_begun, is_released, upper_has_begun, lower_has_begun; // atomic
-    uint32_t fault_count;
+    uint32_t has_begun, is_released, upper_has_begun, lower_has_begun, fault_count; // atomic
 } pile;
 
 typedef struct pile_job {
@@ -844,13 +909,13 @@ static void wait_in_upper(mi_job *job) {
     pile *p = ((pile_job *)job)->pile;
     is_in_upper = true;
     mi_store_count(&p->upper_has_begun, 1);
-    p->fault_count += mica_job_wait(p->jobs, p->job) != MICA_OK;
+    add(&p->fault_count, mica_job_wait(p->jobs, p->job) != MICA_OK);
     is_in_upper = false;
 }
 
 static void run_in_lower(mi_job *job) {
     pile *p = ((pile_job *)job)->pile;
-    p->fault_count += is_in_upper;
+    add(&p->fault_count, is_in_upper);
     mi_store_count(&p->lower_has_begun, 1);
 }
 
@@ -1149,10 +1214,12 @@ int main(void) {
         JOBS_TEST(callers_share_a_pool_and_do_not_run_each_others_jobs),
         JOBS_TEST(more_callers_than_seats_do_their_own_work),
         JOBS_TEST(jobs_that_start_those_after_them_are_all_waited_for),
+        JOBS_TEST(a_caller_comes_back_to_what_its_jobs_start),
         JOBS_TEST(more_empty_parallel_loops_than_threads_end_in_every_frame),
         JOBS_TEST(a_job_runs_a_whole_frame_on_the_same_pool_or_another),
         JOBS_TEST(a_kicked_job_is_done_when_it_was_waited_for),
         JOBS_TEST(asking_until_it_is_done_comes_to_an_end),
+        JOBS_TEST(a_kicked_job_wakes_a_thread_that_is_about_to_sleep),
         JOBS_TEST(a_pool_of_one_runs_a_kicked_job_when_it_is_asked_for),
         JOBS_TEST(a_handle_of_what_has_ended_does_not_speak_of_another_job),
         JOBS_TEST(handles_that_have_no_job_say_so),
