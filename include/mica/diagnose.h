@@ -18,8 +18,8 @@ MICA_BEGIN
 /// - Query: a query that matches nobody because no entity has had a component that it requires: since the world was
 ///   made, or since `mica_world_trim` dropped the last table with it.
 /// - System: a system that has not run although there were ticks since it was added.
-/// - Schedule: eight systems or more in the last plan, no two of which may run side by side; what keeps each of them
-///   apart says `mica_world_plan_explain` (schedule.h).
+/// - Schedule: in a world with several threads, eight systems or more in the last plan, no two of which may run side by
+///   side; what keeps each of them apart says `mica_world_plan_explain` (schedule.h).
 /// - Removals: a disabled system for which 4,096 removals or more are kept that it has asked for (query.h).
 /// - Observer: an observer that took a quarter or more of the time of the last ticks, of which about 64 count,
 ///   and a millisecond in them at least.

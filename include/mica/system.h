@@ -164,12 +164,13 @@ typedef struct mica_system_def {
     /// Asked right before `run` (and `start`), in each stage, with the same access and on the same thread; false: not
     /// now. Structure is locked meanwhile, also for exclusive systems; `mica_run_fail` fails the tick.
     bool (*condition)(mica_run *run);
-    mica_type *state;       ///< type of the system's own value, constructed when it is added and destructed when it is
-                            ///< removed, after its stop function; owned by the world
-    void *user;             ///< for constants
-    bool exclusive;         ///< may use the world's structural verbs in spite of its queries and access; runs by itself
-    bool main_thread;       ///< runs on the thread that steps the world; others may run beside it all the same
-    bool disabled;          ///< added disabled
+    mica_type *state; ///< type of the system's own value, constructed when it is added and destructed when it is
+                      ///< removed, after its stop function; owned by the world
+    void *user;       ///< for constants
+    bool exclusive;   ///< may use the world's structural verbs in spite of its queries and access; runs by itself
+    bool main_thread; ///< runs on the thread that steps the world; others may run beside it all the same
+    bool disabled;    ///< added disabled
+    bool yields;      ///< its queries leave out who is in write groups of what they write (`mica_write_group_join`)
     bool runs_while_paused; ///< goes on while the world is paused (`mica_world_pause`)
 } mica_system_def;
 
@@ -209,6 +210,17 @@ MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *d
 #define mica_on_enter(T, VALUE) MICA_GATE(T, MICA_GATE_ENTER, VALUE)
 /// An entry of `mica_system_def.gates`: the system runs once when the state of the program `T` is no longer `VALUE`.
 #define mica_on_exit(T, VALUE) MICA_GATE(T, MICA_GATE_EXIT, VALUE)
+
+/// Lets the component `member` say that somebody else writes the component `written` of the entities that have it: it
+/// joins the *write group* of `written`. Queries of systems that yield (`mica_system_def.yields`) and write `written`
+/// leave these entities out, unless they name `member` themselves, in whatever way. So a plugin takes entities over
+/// from a system that it does not know: it gives them a component of its own, and writes what the system would have
+/// written. Several members are each left out; a second time changes nothing; nobody leaves. From the next tick on,
+/// for systems added before and after. Part of the program as its systems are, not of the world's state. Refuses:
+/// `MICA_UNKNOWN`, `MICA_INVALID` (no world, a component of its own group), `MICA_OUT_OF_MEMORY`; `MICA_LOCKED` in a
+/// system that declared its access. The next tick is refused with `MICA_LIMIT` if a query would have more than
+/// `MICA_QUERY_TERM_MAX` terms. O(members), and making those queries anew.
+MICA_API mica_result mica_write_group_join(mica_world *world, mica_component written, mica_component member);
 
 /// Removes a system, from the next tick on. Its stop function runs now or, inside a tick or a stop function, when that
 /// has ended, in order of addition if there are several; a tick that fails removes it all the same. Its name is free at

@@ -234,7 +234,7 @@ static bool is_serial(const mi_plan *plan, const mi_plan_batch *batch) {
 }
 
 static void tell_of_schedule(report *to, const mi_systems *systems) {
-    if (systems == NULL || systems->plan_age == MI_PLAN_VOID) {
+    if (systems == NULL || systems->world->jobs == NULL || systems->plan_age == MI_PLAN_VOID) {
         return;
     }
     const mi_plan *plan = systems->plan_age == MI_PLAN_NEXT ? &systems->next_plan : &systems->plan;

@@ -80,6 +80,7 @@ static void free_system(mica_world *world, mi_system *system) {
     for (uint32_t i = 0; i < system->query_count; i++) {
         mica_query_release(system->queries[i]);
     }
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &system->declared);
     mi_access_free(&system->order.access, heap);
     free_text(heap, system->order.name);
     for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
@@ -119,6 +120,7 @@ static void free_systems(mica_world *world, void *state) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages_while_paused);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->described);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->write_groups);
     mi_extracts_free(systems);
     mica_snapshot_release(systems->step_begin);
     mi_plan_free(&systems->plan, heap);
@@ -356,7 +358,7 @@ mica_result mi_systems_prepare(mi_systems *systems, const char *call) {
         systems->next_plan = swapped;
         systems->plan_age = MI_PLAN_CURRENT;
     }
-    return MICA_OK;
+    return mi_systems_yield(systems);
 }
 
 int32_t mica_world_systems(mica_world *world, mica_system *handles, int32_t capacity) {
@@ -445,31 +447,6 @@ static mica_result add_texts(mica_world *world, mi_system *system, const mica_sy
     return complete ? MICA_OK
                     : mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the names of system \"{}\"",
                               MI_TEXT(def->name));
-}
-
-static int32_t count_terms(const mica_term *terms) {
-    int32_t count = 0;
-    while (count < MICA_TERM_MAX && terms[count].use != MICA_USE_NONE) {
-        count++;
-    }
-    return count;
-}
-
-// The queries' own errors stand as they are: they name the term.
-static mica_result add_queries(mica_world *world, mi_system *system, const mica_system_def *def) {
-    const int32_t term_count = count_terms(def->query);
-    if (term_count > 0 && (system->query = mica_query_create(world, def->query, term_count)) == NULL) {
-        return mica_last_result();
-    }
-    for (int32_t i = 0; i < def->query_count; i++) {
-        const mica_term *terms = def->queries[i].terms;
-        mica_query *query = mica_query_create(world, terms, count_terms(terms));
-        if (query == NULL) {
-            return mica_last_result();
-        }
-        system->queries[system->query_count++] = query;
-    }
-    return MICA_OK;
 }
 
 static bool names_nothing(const mica_access *access) {
@@ -651,7 +628,8 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->runs_while_paused = def->runs_while_paused;
     system->begun_before = systems->begun_count;
     if (mi_turn_make(&system->turn, world, def, call) != MICA_OK || add_places(systems, system, def, call) != MICA_OK ||
-        add_texts(world, system, def, call) != MICA_OK || add_queries(world, system, def) != MICA_OK ||
+        add_texts(world, system, def, call) != MICA_OK ||
+        mi_system_make_queries(systems, system, def, call) != MICA_OK ||
         add_access(world, system, def, call) != MICA_OK || add_commands(world, system, def, call) != MICA_OK ||
         add_state(world, system, def, call) != MICA_OK || enter(systems, system, call) != MICA_OK) {
         free_system(world, system);

@@ -5,6 +5,7 @@
 #include "run/loop.h"
 #include "run/plan.h"
 #include "run/turns.h"
+#include "run/write_groups.h"
 #include "world/actor.h"
 #include "world/event.h"
 #include "world/world.h"
@@ -19,6 +20,7 @@ typedef struct mi_system {
     mica_query *query;  // NULL: none
     uint32_t query_count;
     mica_query *queries[MICA_SYSTEM_QUERY_MAX];
+    MI_ARRAY(mi_declared_query) declared; // of one that yields: what its queries are made of, the first one first
     mica_commands *commands;
     mi_loop_room loop;
     const mi_type *state_type; // NULL: no state
@@ -120,6 +122,8 @@ typedef struct mi_systems {
     MI_ARRAY(const char *) stages;      // names by stage
     MI_ARRAY(bool) stages_while_paused; // by stage: all its systems run while the world is paused
     MI_ARRAY(mica_stage) stage_order;
+    MI_ARRAY(mi_write_group_entry) write_groups;
+    bool groups_grew;                           // the queries of systems that yield do not know all members yet
     MI_ARRAY(const mi_plan_system *) described; // room for what plans are made of
     mi_plan plan;                               // of the running tick, or of the last one
     mi_plan next_plan;

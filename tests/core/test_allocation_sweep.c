@@ -1200,6 +1200,10 @@ static bool world_ambiguities(sweep *s) {
     char text[256];
     return mica_world_ambiguities(s->w.world, text, sizeof(text)) > 0 && strstr(text, "rival: Position") != NULL;
 }
+static bool write_group_join(sweep *s) {
+    return mica_write_group_join(s->w.world, id_of(s, mica_type_of(Position)), id_of(s, mica_type_of(Health))) ==
+           MICA_OK;
+}
 static bool world_validate(sweep *s) {
     return mica_world_validate(s->w.world) == MICA_OK;
 }
@@ -1569,6 +1573,7 @@ static const sweep_operation operations[] = {
     {"mica_worlds_add", worlds_add, make_manager, false},
     {"mica_worlds_advance", worlds_advance, fill_manager, true},
     {"mica_worlds_create", worlds_create, NULL, false},
+    {"mica_write_group_join", write_group_join, NULL, false},
 };
 
 // Does it again with memory, after a failure of allocation `n`.

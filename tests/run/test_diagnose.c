@@ -429,33 +429,48 @@ static void add_rivals(mica_world *world) {
     }
 }
 
+// A world in which systems may run side by side.
+static mica_world *make_threaded(void) {
+    mica_world *world = mica_world_create(&(mica_world_def){.name = "threaded", .thread_count = 2});
+    assert_non_null(world);
+    mica_spawn(world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {4}));
+    add_rivals(world);
+    return world;
+}
+
 static void a_schedule_without_two_systems_side_by_side_is_found(void **state) {
     (void)state;
-    watched_world w;
-    watched_begin(&w);
-    mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {4}));
-    add_rivals(w.world);
-    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
-    assert_int_equal(diagnose(w.world).count, 0); // seven are too few
-    mica_system_add(w.world, &(mica_system_def){.name = "h", .run = do_nothing, .query = {mica_read(Health)}});
-    assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
-    const findings found = diagnose(w.world);
+    mica_world *world = make_threaded();
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(diagnose(world).count, 0); // seven are too few
+    mica_system_add(world, &(mica_system_def){.name = "h", .run = do_nothing, .query = {mica_read(Health)}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    const findings found = diagnose(world);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.kinds[0], MICA_DIAGNOSIS_SCHEDULE);
     assert_string_equal(mica_diagnosis_name(found.kinds[0]), "schedule");
     assert_string_equal(found.subjects[0], "");
     assert_contains(found.texts[0], "1 systems are exclusive, and of 7 others no two may run side by side");
     assert_contains(found.texts[0], "mica_world_plan_explain");
-    watched_end(&w);
+    mica_world_destroy(world);
 }
 
 static void two_systems_side_by_side_are_enough_for_a_schedule(void **state) {
+    (void)state;
+    mica_world *world = make_threaded();
+    mica_system_add(world, &(mica_system_def){.name = "h", .run = do_nothing, .query = {mica_write(Position)}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(diagnose(world).count, 0);
+    mica_world_destroy(world);
+}
+
+static void a_world_with_one_thread_has_nothing_to_run_side_by_side(void **state) {
     (void)state;
     watched_world w;
     watched_begin(&w);
     mica_spawn(w.world, mica_value_of(Position, {1, 2, 3}), mica_value_of(Health, {4}));
     add_rivals(w.world);
-    mica_system_add(w.world, &(mica_system_def){.name = "h", .run = do_nothing, .query = {mica_write(Position)}});
+    mica_system_add(w.world, &(mica_system_def){.name = "h", .run = do_nothing, .query = {mica_read(Health)}});
     assert_int_equal(mica_world_step(w.world, 1), MICA_OK);
     assert_int_equal(diagnose(w.world).count, 0);
     watched_end(&w);
@@ -475,6 +490,7 @@ int main(void) {
         cmocka_unit_test(systems_are_told_of_in_the_order_of_addition),
         cmocka_unit_test(a_schedule_without_two_systems_side_by_side_is_found),
         cmocka_unit_test(two_systems_side_by_side_are_enough_for_a_schedule),
+        cmocka_unit_test(a_world_with_one_thread_has_nothing_to_run_side_by_side),
         cmocka_unit_test(removals_that_wait_for_a_disabled_system_are_found),
         cmocka_unit_test(an_observer_that_takes_a_quarter_of_the_ticks_is_found),
         cmocka_unit_test(what_an_observer_takes_of_short_ticks_is_left_alone),
