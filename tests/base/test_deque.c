@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -149,26 +150,25 @@ static void thieves_choose_by_label_and_are_told_it(void **state) {
 
 // One owner that pushes and pops by chance, thieves that take what they can, with random rests.
 
-enum { THIEF_COUNT = 4, ITEM_COUNT = 10000 };
+enum { THIEF_MAX = 4, ITEM_COUNT = 50000 };
 
 typedef struct counted {
     uint32_t value;       // written before it is pushed, read by whoever takes it
-    uint32_t taken_count; // by whoever takes it, so that two who do are a race
-    bool has_its_label;
+    uint32_t taken_count; // atomic
 } counted;
 
 typedef struct arena {
     mi_deque deque;
     mi_deque_slot slots[16];
     counted items[ITEM_COUNT];
-    uint32_t is_over; // atomic
-    uint32_t sum;     // atomic: of all values taken
+    uint32_t rest_one_in;
+    uint32_t is_over;     // atomic
+    uint32_t wrong_count; // atomic: items with another label than their own
 } arena;
 
 static void take(arena *a, counted *item, uintptr_t label) {
-    item->taken_count++;
-    item->has_its_label = label == item->value % 3;
-    __atomic_fetch_add(&a->sum, item->value, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&item->taken_count, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&a->wrong_count, label != item->value % 3, __ATOMIC_RELAXED);
 }
 
 typedef struct thief {
@@ -178,73 +178,76 @@ typedef struct thief {
     uintptr_t wanted;
 } thief;
 
-static void rest_now_and_then(test_random *random) {
-    if (test_random_below(random, 16) == 0) {
+static void rest_now_and_then(const arena *a, test_random *random) {
+    if (test_random_below(random, a->rest_one_in) == 0) {
         sched_yield();
     }
 }
 
 static void be_a_thief(void *user) {
     thief *t = user;
-    bool is_over = false;
-    while (!is_over) {
-        is_over = mi_load_count(&t->arena->is_over) != 0;
+    while (mi_load_count(&t->arena->is_over) == 0) {
         void *item = NULL;
         uintptr_t label = 0;
-        mi_steal outcome;
-        while ((outcome = mi_deque_steal(&t->arena->deque, t->wanted, &item, &label)) == MI_STEAL_TAKEN ||
-               outcome == MI_STEAL_LOST) {
-            if (outcome == MI_STEAL_TAKEN) {
-                take(t->arena, item, label);
-            }
-            rest_now_and_then(&t->random);
+        if (mi_deque_steal(&t->arena->deque, t->wanted, &item, &label) == MI_STEAL_TAKEN) {
+            take(t->arena, item, label);
         }
-        sched_yield();
+        rest_now_and_then(t->arena, &t->random);
     }
+}
+
+static bool pop_one(arena *a) {
+    uintptr_t label = 0;
+    counted *item = mi_deque_pop(&a->deque, 0, &label);
+    if (item != NULL) {
+        take(a, item, label);
+    }
+    return item != NULL;
+}
+
+static void let_them_take(int32_t thief_count, uint32_t pop_one_in, uint32_t rest_one_in) {
+    arena *a = calloc(1, sizeof(*a));
+    assert_non_null(a);
+    mi_deque_init(&a->deque, a->slots, 16);
+    a->rest_one_in = rest_one_in;
+    thief thieves[THIEF_MAX];
+    for (int32_t i = 0; i < thief_count; i++) {
+        thieves[i] = (thief){.arena = a, .random = {100 + (uint64_t)i}, .wanted = i == 3 ? 1 : MI_LABEL_ANY};
+        assert_true(mi_thread_start(&thieves[i].thread, "thief", be_a_thief, &thieves[i]));
+    }
+    test_random random = {7};
+    for (uint32_t i = 0; i < ITEM_COUNT; i++) {
+        a->items[i].value = i;
+        while (!mi_deque_push(&a->deque, &a->items[i], i % 3)) {
+            pop_one(a);
+        }
+        if (test_random_below(&random, pop_one_in) == 0) {
+            pop_one(a);
+        }
+        rest_now_and_then(a, &random);
+    }
+    while (pop_one(a)) {
+    }
+    mi_store_count(&a->is_over, 1);
+    for (int32_t i = 0; i < thief_count; i++) {
+        mi_thread_join(&thieves[i].thread);
+    }
+    assert_int_equal(a->wrong_count, 0);
+    for (uint32_t i = 0; i < ITEM_COUNT; i++) {
+        assert_int_equal(a->items[i].taken_count, 1);
+    }
+    free(a);
 }
 
 static void every_item_is_taken_once(void **state) {
     (void)state;
-    static arena a;
-    mi_deque_init(&a.deque, a.slots, 16);
-    thief thieves[THIEF_COUNT];
-    for (int i = 0; i < THIEF_COUNT; i++) {
-        thieves[i] = (thief){.arena = &a, .random = {100 + (uint64_t)i}, .wanted = i == 0 ? 1 : MI_LABEL_ANY};
-        assert_true(mi_thread_start(&thieves[i].thread, "thief", be_a_thief, &thieves[i]));
-    }
-    test_random random = {7};
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < ITEM_COUNT; i++) {
-        a.items[i].value = i;
-        sum += i;
-        uintptr_t label = 0;
-        while (!mi_deque_push(&a.deque, &a.items[i], i % 3)) {
-            counted *item = mi_deque_pop(&a.deque, 0, &label);
-            if (item != NULL) {
-                take(&a, item, label);
-            }
-        }
-        if (test_random_below(&random, 3) == 0) {
-            counted *item = mi_deque_pop(&a.deque, 0, &label);
-            if (item != NULL) {
-                take(&a, item, label);
-            }
-        }
-        rest_now_and_then(&random);
-    }
-    uintptr_t label = 0;
-    for (counted *item; (item = mi_deque_pop(&a.deque, 0, &label)) != NULL;) {
-        take(&a, item, label);
-    }
-    mi_store_count(&a.is_over, 1);
-    for (int i = 0; i < THIEF_COUNT; i++) {
-        mi_thread_join(&thieves[i].thread);
-    }
-    assert_int_equal(a.sum, sum);
-    for (uint32_t i = 0; i < ITEM_COUNT; i++) {
-        assert_int_equal(a.items[i].taken_count, 1);
-        assert_true(a.items[i].has_its_label);
-    }
+    let_them_take(THIEF_MAX, 3, 32);
+}
+
+static void the_last_item_goes_to_the_owner_or_a_thief(void **state) {
+    (void)state;
+    let_them_take(1, 1, 1024);
+    let_them_take(2, 1, 1024);
 }
 
 int main(void) {
@@ -257,6 +260,7 @@ int main(void) {
         cmocka_unit_test(a_level_holds_when_everything_below_it_is_stolen),
         cmocka_unit_test(thieves_choose_by_label_and_are_told_it),
         cmocka_unit_test(every_item_is_taken_once),
+        cmocka_unit_test(the_last_item_goes_to_the_owner_or_a_thief),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
