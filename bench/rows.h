@@ -22,6 +22,7 @@ typedef struct bench_family {
     DO(commands) \
     DO(event) \
     DO(jobs) \
+    DO(threads) \
     DO(get) \
     DO(gather) \
     DO(index) \

@@ -98,6 +98,42 @@ void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t b
     system->run_count++;
 }
 
+// Fills in what the runs of a tick share.
+static void begin_run(mica_run *run, const mi_tick *tick) {
+    mi_systems *systems = tick->systems;
+    *run = (mica_run){.actor.world = systems->world,
+                      .world = systems->world,
+                      .failure = tick->failure,
+                      .is_paused = systems->is_paused_step,
+                      .tick = systems->tick};
+}
+
+// Makes it the run of a system in one of its stages.
+static void aim_run(mica_run *run, const mi_tick *tick, mi_system *system, mica_stage stage, uint32_t step) {
+    run->actor.system = system->order.name;
+    run->actor.version = tick->base_version + step;
+    run->actor.since = system->since;
+    run->system = system;
+    run->stage = stage;
+    run->delta_seconds = mi_turn_delta(&system->turn, tick->delta_seconds);
+    run->holds = true;
+    run->has_failed = false;
+    run->since = system->since;
+    run->step = step;
+    run->commands = system->commands;
+    run->random = &system->random;
+}
+
+static void aim_at_step(mica_run *run, const mi_tick *tick, uint32_t index) {
+    const mi_plan_step *step = &tick->systems->plan.steps.data[index];
+    aim_run(run, tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
+}
+
+void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index) {
+    begin_run(run, tick);
+    aim_at_step(run, tick, index);
+}
+
 MI_APART static void start_system(mi_tick *tick, mica_run *run) {
     mi_system_call(run->system, MI_CALL_START, run);
     if (run->has_failed) {
@@ -157,13 +193,12 @@ static void apply_run(mica_run *run) {
 }
 
 // Applies what the systems of the plan's steps from `first` up to `end` recorded.
-static void apply_commands(const mi_tick *tick, uint32_t first, uint32_t end) {
+static void apply_commands(mi_tick *tick, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end && tick->failure->code == MICA_OK; i++) {
         const mi_system *system = (const mi_system *)tick->systems->plan.steps.data[i].system;
         if (mica_commands_count(system->commands) > 0) {
-            mica_run run;
-            mi_run_make(&run, tick, i);
-            apply_run(&run);
+            aim_at_step(&tick->run, tick, i);
+            apply_run(&tick->run);
         }
     }
 }
@@ -195,41 +230,14 @@ mica_result mica_world_watch_steps(mica_world *world, mica_step_function functio
     return MICA_OK;
 }
 
-// Fills in a run of a system in one of its stages.
-static void make_run(mica_run *run, const mi_tick *tick, mi_system *system, mica_stage stage, uint32_t step) {
-    mi_systems *systems = tick->systems;
-    *run = (mica_run){.actor = {.world = systems->world,
-                                .system = system->order.name,
-                                .version = tick->base_version + step,
-                                .since = system->since},
-                      .world = systems->world,
-                      .system = system,
-                      .failure = tick->failure,
-                      .stage = stage,
-                      .delta_seconds = mi_turn_delta(&system->turn, tick->delta_seconds),
-                      .is_paused = systems->is_paused_step,
-                      .holds = true,
-                      .tick = systems->tick,
-                      .since = system->since,
-                      .step = step,
-                      .commands = system->commands,
-                      .random = &system->random};
-}
-
-void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index) {
-    const mi_plan_step *step = &tick->systems->plan.steps.data[index];
-    make_run(run, tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
-}
-
 void mi_step_take(mi_tick *tick, uint32_t index) {
     mi_systems *systems = tick->systems;
     if (!mi_step_runs(systems, &systems->plan.steps.data[index])) {
         return;
     }
     systems->world->store.version = tick->base_version + index;
-    mica_run run;
-    mi_run_make(&run, tick, index);
-    if (take_turn(tick, &run) && MICA_UNLIKELY(systems->watch != NULL)) {
+    aim_at_step(&tick->run, tick, index);
+    if (take_turn(tick, &tick->run) && MICA_UNLIKELY(systems->watch != NULL)) {
         tell_step(systems, index);
         tick->count = mi_os_count();
     }
@@ -415,24 +423,26 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
     return failure->code == MICA_OK ? MICA_OK : fail_tick(systems, failure, restored, call);
 }
 
-// What a tick's steps share, of which the first one is next.
-static mi_tick begin_tick(mi_systems *systems, float delta_seconds, mi_failure *failure) {
+// Fills in what a tick's steps share, of which the first one is next.
+static void begin_tick(mi_tick *tick, mi_systems *systems, float delta_seconds, mi_failure *failure) {
     const uint64_t count = mi_os_count();
     if (count > systems->first_count) {
         systems->count_nanoseconds =
             (double)(mi_os_nanoseconds() - systems->first_nanoseconds) / (double)(count - systems->first_count);
     }
-    return (mi_tick){.systems = systems,
-                     .count = count,
-                     .failure = failure,
-                     .delta_seconds = delta_seconds,
-                     .base_version = systems->world->store.version + 1};
+    tick->systems = systems;
+    tick->failure = failure;
+    tick->delta_seconds = delta_seconds;
+    tick->base_version = systems->world->store.version + 1;
+    tick->count = count;
+    begin_run(&tick->run, tick);
 }
 
 static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
     mi_observers_begin_tick(systems->world);
     const uint64_t begin = mi_os_nanoseconds();
-    mi_tick tick = begin_tick(systems, delta_seconds, failure);
+    mi_tick tick;
+    begin_tick(&tick, systems, delta_seconds, failure);
     mi_turns_begin(systems, delta_seconds);
     run_plan(&tick);
     if (failure->code == MICA_OK) {
@@ -498,14 +508,14 @@ mica_result mica_world_step_system(mica_world *world, mica_system handle, float 
         if (!is_in_stage(system, stage)) {
             continue;
         }
-        mi_tick tick = begin_tick(systems, delta_seconds, &failure);
-        mica_run run;
-        make_run(&run, &tick, system, stage, 0);
+        mi_tick tick;
+        begin_tick(&tick, systems, delta_seconds, &failure);
+        aim_run(&tick.run, &tick, system, stage, 0);
         world->store.version++;
-        run_system(&tick, &run);
+        run_system(&tick, &tick.run);
         if (failure.code == MICA_OK) {
             world->store.version++;
-            apply_run(&run);
+            apply_run(&tick.run);
         }
     }
     world->store.version++;

@@ -103,6 +103,7 @@ typedef struct mi_tick {
     float delta_seconds;
     uint64_t base_version; // of the first step
     uint64_t count;        // mi_os_count, when what ran last had ended
+    mica_run run;          // of the step that runs with the world to itself
 } mi_tick;
 
 // Steps that are being run side by side; see batch.h.
