@@ -1,4 +1,5 @@
 // Turns: which of the enabled systems run in a tick, by rate, by states of the program, and by condition.
+#include <mica/checksum.h>
 #include <mica/mica.h>
 #include <mica/snapshot.h>
 
@@ -513,6 +514,67 @@ static void a_system_that_has_no_rate_any_more_passes_over_its_time(void **state
     mica_snapshot_release(snapshot);
 }
 
+MICA_STRUCT(Tally, {
+    int64_t runs;
+    double seconds;
+});
+
+static void tally(mica_run *run) {
+    Tally *own = mica_run_state(run, Tally);
+    own->runs++;
+    own->seconds += (double)mica_delta_time(run);
+    mica_each (run, it) {
+        Position *position = mica_write_of(it, Position);
+        for (int32_t i = 0; position != NULL && i < it.count; i++) {
+            position[i].x += mica_delta_time(run) * (float)own->runs;
+        }
+    }
+}
+
+static bool by_lot(mica_run *run) {
+    return mica_random_chance(mica_run_random(run), 0.5);
+}
+
+// What systems with all kinds of turns have made of a world after a while.
+static uint64_t tally_on(int32_t thread_count) {
+    mica_world *tallied = mica_world_create(
+        &(mica_world_def){.name = "tallied", .thread_count = thread_count, .always_parallel = true, .seed = 7});
+    for (int32_t i = 0; i < 50; i++) {
+        mica_spawn(tallied, mica_value_of(Position, {(float)i}));
+    }
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (int32_t i = 0; i < 8; i++) {
+        mica_system_def def = {.name = names[i], .run = tally, .state = mica_type_of(Tally)};
+        def.query[0] = i == 3 ? mica_write(Position) : mica_without(Marked);
+        def.every = i % 3 == 0 ? 2 + i : 0;
+        def.interval_seconds = i % 3 == 1 ? 0.03 * (i + 1) : 0;
+        def.condition = i % 2 == 0 ? by_lot : NULL;
+        def.gates[0] = i > 5 ? mica_while(Phase, PLAYING) : (mica_gate){0};
+        assert_int_not_equal(mica_system_add(tallied, &def).id, 0);
+    }
+    for (int32_t i = 0; i < 60; i++) {
+        if (i % 20 == 10) {
+            assert_int_equal(mica_set_resource(tallied, Phase, {PLAYING}), MICA_OK);
+        } else if (i % 20 == 15) {
+            assert_int_equal(mica_set_resource(tallied, Phase, {OVER}), MICA_OK);
+        }
+        assert_int_equal(mica_world_step(tallied, 0.1f), MICA_OK);
+    }
+    uint64_t checksum = 0;
+    assert_int_equal(mica_world_checksum(tallied, NULL, &checksum), MICA_OK);
+    const Tally *last = mica_system_state(tallied, mica_system_find(tallied, "h"));
+    assert_true(last->runs > 0 && last->runs < 16);
+    mica_world_destroy(tallied);
+    return checksum;
+}
+
+static void turns_are_the_same_on_any_number_of_threads(void **state) {
+    (void)state;
+    const uint64_t alone = tally_on(1);
+    assert_int_equal(tally_on(2), alone);
+    assert_int_equal(tally_on(4), alone);
+}
+
 // Beside ticks
 
 static void steps_of_a_paused_world_count_for_those_who_go_on(void **state) {
@@ -612,6 +674,7 @@ int main(void) {
         CASE(only_who_has_run_is_told_of_to_those_who_watch),
         CASE(how_far_a_turn_is_comes_back_with_a_state),
         CASE(a_system_that_has_no_rate_any_more_passes_over_its_time),
+        CASE(turns_are_the_same_on_any_number_of_threads),
         CASE(steps_of_a_paused_world_count_for_those_who_go_on),
         CASE(a_single_system_is_stepped_whatever_its_turn),
         CASE(the_plan_says_when_systems_have_their_turns),
