@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 mi_text_out mi_text_begin(char *data, size_t capacity) {
     const mi_text_out out = {.data = data, .capacity = data == NULL ? 0 : capacity};
@@ -21,4 +22,10 @@ void mi_text_add(mi_text_out *out, const char *pattern, ...) {
                                 fits ? out->capacity - out->length : sizeof(none), pattern, arguments);
     va_end(arguments);
     out->length += added < 0 ? 0 : (size_t)added;
+}
+
+void mi_text_copy(char *data, size_t capacity, const char *text) {
+    const size_t length = strnlen(text, capacity - 1);
+    memcpy(data, text, length);
+    data[length] = 0;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "state/delta.h"
 #include "state/restore.h"
 
@@ -91,7 +92,7 @@ static mica_snapshot *build(const mi_journal_source *source, mica_world *world, 
     mica_snapshot *built = mi_delta_build(world, from, bytes, byte_size, MICA_DELTA_FORWARDS);
     if (built == NULL && (mica_last_result() == MICA_FORMAT || mica_last_result() == MICA_MISMATCH)) {
         char fault[FAULT_SIZE];
-        (void)snprintf(fault, sizeof(fault), "%s", mica_last_error());
+        mi_text_copy(fault, sizeof(fault), mica_last_error());
         mi_journal_fail_record(&source->file, number, fault, call);
     }
     return built;

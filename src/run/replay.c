@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "state/restore.h"
 
 typedef struct replay {
@@ -80,7 +81,7 @@ static mica_result run_tick(replay *played, mica_snapshot *expected, const char 
     }
     if (result != MICA_OK) {
         char failure[FAILURE_SIZE];
-        (void)snprintf(failure, sizeof(failure), "%s", mica_last_error());
+        mi_text_copy(failure, sizeof(failure), mica_last_error());
         return tell(played, failure, call);
     }
     return check_tick(played, expected, call);

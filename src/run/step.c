@@ -16,6 +16,7 @@
 
 #include "base/atomic.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "state/restore.h"
 #include "world/commands.h"
 #include "world/inbox.h"
@@ -34,10 +35,8 @@ static void fail(mica_run *run, mica_result code, const char *text) {
         failure->step = run->step;
         failure->in_start = false;
         // What is too long is cut, as the precision says.
-        snprintf(failure->system, sizeof(failure->system), "%.*s", (int)sizeof(failure->system) - 1,
-                 run->system->order.name);
-        snprintf(failure->text, sizeof(failure->text), "%.*s", (int)sizeof(failure->text) - 1,
-                 text != NULL ? text : "");
+        mi_text_copy(failure->system, sizeof(failure->system), run->system->order.name);
+        mi_text_copy(failure->text, sizeof(failure->text), text != NULL ? text : "");
     }
     mi_world_unlock(run->world);
     run->has_failed = true;

@@ -6,8 +6,9 @@
 
 #include <mica/checksum.h>
 
-#include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 // The call that a tick belongs to, for errors.
 #define TICK_CALL "mica_world_step"
@@ -35,8 +36,7 @@ static mica_result note_step(mi_step_states *states, mica_world *world, const mi
     }
     mi_step_state *state = &states->list.data[states->list.count];
     *state = (mi_step_state){.index = step->index, .stage = step->stage};
-    (void)snprintf(state->system, sizeof(state->system), "%.*s", (int)sizeof(state->system) - 1,
-                   step->system == NULL ? "" : step->system);
+    mi_text_copy(state->system, sizeof(state->system), step->system == NULL ? "" : step->system);
     mica_snapshot *snapshot = take_between_steps(world);
     if (snapshot == NULL) {
         return mica_last_result();

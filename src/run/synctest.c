@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "state/restore.h"
 
 typedef struct kept_tick {
@@ -216,8 +217,7 @@ static mica_result tell(const mica_synctest *test, const kept_tick *tick, uint32
         const mi_step_state *step = &steps->list.data[number];
         difference->in_commands = step->system[0] == '\0';
         (void)snprintf(difference->system, sizeof(difference->system), "%s", mi_step_states_system(steps, number));
-        (void)snprintf(difference->stage, sizeof(difference->stage), "%.*s", (int)sizeof(difference->stage) - 1,
-                       test->systems->stages.data[step->stage]);
+        mi_text_copy(difference->stage, sizeof(difference->stage), test->systems->stages.data[step->stage]);
     }
     const mi_pieces pieces = mi_text_pieces(difference->state.text);
     return mi_fail(log, MICA_MISMATCH, call, "tick {} did something else when it was run again, {}\"{}\": {}{}{}",

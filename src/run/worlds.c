@@ -9,9 +9,9 @@
 #include <mica/worlds.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "run/system.h"
 
 typedef struct world_place {
@@ -327,9 +327,8 @@ static void advance_place(mica_worlds *worlds, uint32_t id, uint32_t hint, doubl
     world_place *advanced = position == UINT32_MAX ? NULL : &worlds->places.data[position];
     if (result != MICA_OK && failure->result == MICA_OK) {
         failure->result = result;
-        (void)snprintf(failure->name, sizeof(failure->name), "%s",
-                       advanced != NULL ? advanced->name : mica_world_name(world));
-        (void)snprintf(failure->text, sizeof(failure->text), "%s", mica_last_error());
+        mi_text_copy(failure->name, sizeof(failure->name), advanced != NULL ? advanced->name : mica_world_name(world));
+        mi_text_copy(failure->text, sizeof(failure->text), mica_last_error());
     }
     if (advanced != NULL && advanced->world == world) {
         advanced->tick_count = ticks < 0 ? -1 - ticks : ticks;

@@ -13,9 +13,9 @@
 #include <mica/delta.h>
 #include <mica/undo.h>
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "state/delta.h"
 #include "state/restore.h"
 
@@ -69,7 +69,7 @@ static void give_seen(const seen_epochs *seen, mica_snapshot *snapshot) {
 }
 
 static void copy_name(char to[MICA_HISTORY_NAME_MAX + 1], const char *name) {
-    (void)snprintf(to, MICA_HISTORY_NAME_MAX + 1, "%.*s", MICA_HISTORY_NAME_MAX, name == NULL ? "" : name);
+    mi_text_copy(to, MICA_HISTORY_NAME_MAX + 1, name == NULL ? "" : name);
 }
 
 static void free_step(history_step *step) {
