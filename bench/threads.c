@@ -154,7 +154,7 @@ static void values_work_hard_by_table(void *context) {
     uint32_t rows = TABLE_ROWS;
     for (uint32_t first = 0; first < state->n; first += rows) {
         MICA_OPAQUE(rows);
-        for (uint32_t i = first; i < first + rows; i++) {
+        for (uint32_t i = first; i < first + rows && i < state->n; i++) {
             state->values[i] = work_hard(state->values[i]);
         }
     }
