@@ -465,7 +465,9 @@ static void run_visit(void *argument) {
 
 // Groups.
 
-void mi_jobs_start(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
+// Makes the job one of the group, which the calling thread opens if nobody has. Returns the thread's seat; NULL: none
+// is left.
+static mi_jobs_seat *join_group(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
     mi_jobs_seat *seat = seat_here(jobs);
     if (seat == NULL) {
         seat = take_callers_seat(jobs);
@@ -476,11 +478,21 @@ void mi_jobs_start(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
     }
     job->group = group;
     mi_pending_add(&group->pending);
-    if (seat == NULL || !mi_deque_push(&seat->deque, job, seat->label)) {
+    return seat;
+}
+
+void mi_jobs_start(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
+    mi_jobs_seat *seat = join_group(jobs, group, job);
+    if (seat != NULL && mi_deque_push(&seat->deque, job, seat->label)) {
+        wake_one(jobs, seat->label);
+    } else {
         run_job(jobs, seat, job, seat != NULL ? seat->label : 0);
-        return;
     }
-    wake_one(jobs, seat->label);
+}
+
+void mi_jobs_run(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
+    mi_jobs_seat *seat = join_group(jobs, group, job);
+    run_job(jobs, seat, job, seat != NULL ? seat->label : 0);
 }
 
 // Something of the waiting thread's own to do until the group's last job has ended.

@@ -35,6 +35,10 @@ typedef struct mi_job_group {
 // Hands a job over, waking at most one thread. Runs it at once where there is no room for it. O(1).
 void mi_jobs_start(mica_jobs *jobs, mi_job_group *group, mi_job *job);
 
+// Runs a job here and now, as one of the group: the share of the thread that starts the others, which is thereby within
+// a job, and finds none of the others upon it when it waits.
+void mi_jobs_run(mica_jobs *jobs, mi_job_group *group, mi_job *job);
+
 // Returns when all jobs of the group have ended; all that they did is seen then.
 void mi_jobs_wait(mica_jobs *jobs, mi_job_group *group);
 

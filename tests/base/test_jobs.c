@@ -138,6 +138,24 @@ static void an_empty_group_is_waited_for_at_once(void **state) {
     mica_jobs_release(jobs);
 }
 
+static void a_job_that_is_run_has_run_and_is_one_of_its_group(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        mica_jobs *jobs = make_pool(threads);
+        uint32_t sum = 0;
+        mi_job_group group = {0};
+        adder first = {.job.function = add_value, .sum = &sum, .value = 1};
+        adder second = {.job.function = add_value, .sum = &sum, .value = 2};
+        mi_jobs_run(jobs, &group, &first.job);
+        assert_int_equal(first.run_count, 1);
+        assert_ptr_equal(first.job.group, &group);
+        mi_jobs_start(jobs, &group, &second.job);
+        mi_jobs_wait(jobs, &group);
+        assert_int_equal(sum, 3);
+        mica_jobs_release(jobs);
+    }
+}
+
 static void a_group_is_used_again_after_it_was_waited_for(void **state) {
     (void)state;
     mica_jobs *jobs = make_pool(3);
@@ -411,6 +429,9 @@ static void be_a_caller(void *user) {
             mi_jobs_start(c->jobs, &group, &roots[i].job);
             test_rest();
         }
+        task own = {.job.function = do_task, .caller = c, .seed = test_random_next(&random), .levels = LEVELS - 1};
+        c->expected_count += count_tasks(own.seed, own.levels);
+        mi_jobs_run(c->jobs, &group, &own.job);
         mi_jobs_wait(c->jobs, &group);
     }
     outside = NULL;
@@ -1201,6 +1222,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         JOBS_TEST(a_group_has_run_when_it_was_waited_for),
         JOBS_TEST(an_empty_group_is_waited_for_at_once),
+        JOBS_TEST(a_job_that_is_run_has_run_and_is_one_of_its_group),
         JOBS_TEST(a_group_is_used_again_after_it_was_waited_for),
         JOBS_TEST(more_jobs_than_there_is_room_for_run_too),
         JOBS_TEST(groups_are_waited_for_in_any_order),
