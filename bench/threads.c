@@ -312,12 +312,12 @@ static const bench_row rows[] = {
     {"threads/light", "one thread", 1000000, "ns/row", 1000000, &light_1, &light_limit},
     {"threads/tables", "main", 3000, "ns/row", 3000, &tables_2, &tables_limit},
     {"threads/tables", "one thread", 3000, "ns/row", 3000, &tables_1, &tables_limit},
-    {"schedule/100", "no conflicts", 100, "us/frame", 1, &apart_1, &calls_limit},
-    {"schedule/100", "no conflicts, two threads", 100, "us/frame", 1, &apart_2, &calls_limit},
+    {"schedule/100", "main", 100, "us/frame", 1, &apart_1, &calls_limit},
+    {"schedule/100", "two threads", 100, "us/frame", 1, &apart_2, &calls_limit},
     {"schedule/100", "chain", 100, "us/frame", 1, &chain_1, &calls_limit},
     {"schedule/100", "chain, two threads", 100, "us/frame", 1, &chain_2, &calls_limit},
-    {"schedule/1000", "1 us each, two threads", 1000, "us/frame", 1, &mixed_2, &slow_calls_limit},
-    {"schedule/1000", "1 us each", 1000, "us/frame", 1, &mixed_1, &slow_calls_limit},
+    {"schedule/1000", "main", 1000, "us/frame", 1, &mixed_2, &slow_calls_limit},
+    {"schedule/1000", "one thread", 1000, "us/frame", 1, &mixed_1, &slow_calls_limit},
 };
 
 const bench_family bench_threads = {rows, (int32_t)(sizeof rows / sizeof *rows)};
