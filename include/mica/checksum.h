@@ -31,6 +31,8 @@ typedef struct mica_checksum_options {
     bool entities_only MICA_ZERO;
     /// Transient types are left out, which by default count like all others: components and resources.
     bool leave_transient MICA_ZERO;
+    /// Messages that wait in the inbox (inbox.h) are left out: which of them wait when is up to other threads.
+    bool leave_messages MICA_ZERO;
     const mica_component *leave MICA_ZERO; ///< types that are left out likewise; NULL: none
     int32_t leave_count MICA_ZERO;
 } mica_checksum_options;

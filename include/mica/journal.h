@@ -62,6 +62,12 @@ MICA_API mica_journal *mica_journal_resume(mica_world *world, const char *path, 
 /// O(the tick + columns of all chunks + bytes of the columns that changed).
 MICA_API mica_result mica_journal_step(mica_journal *journal, float delta_seconds);
 
+/// Advances the world as `mica_world_advance` and records each tick. What steps of a paused world change is recorded
+/// along with the tick that follows. Returns the number of ticks; on failure -1 - n, where n ticks were completed, the
+/// last of which could perhaps not be recorded: as `mica_world_advance` and `mica_journal_step`. O(ticks that are due)
+/// times `mica_journal_step`.
+MICA_API int32_t mica_journal_advance(mica_journal *journal, double real_seconds);
+
 /// Records what changed since the last record, without a tick; nothing if nothing did. For programs that change the
 /// world between ticks and may end before the next one. Refuses as `mica_journal_step`. O(as a tick's record).
 MICA_API mica_result mica_journal_write(mica_journal *journal);

@@ -58,13 +58,13 @@ static int32_t advance_paused(mi_systems *systems, double real_seconds) {
     return 0;
 }
 
-int32_t mica_world_advance(mica_world *world, double real_seconds) {
-    mi_systems *systems = mi_systems_open(world, __func__);
-    if (systems == NULL || mi_systems_check_idle(systems, __func__) != MICA_OK) {
+int32_t mi_clock_advance(mica_world *world, double real_seconds, mi_clock_tick tick, void *user, const char *call) {
+    mi_systems *systems = mi_systems_open(world, call);
+    if (systems == NULL || mi_systems_check_idle(systems, call) != MICA_OK) {
         return -1;
     }
     if (!isfinite(real_seconds) || real_seconds < 0) {
-        mi_fail_plain(&world->log, MICA_INVALID, __func__, "the time that passed is negative or not finite");
+        mi_fail_plain(&world->log, MICA_INVALID, call, "the time that passed is negative or not finite");
         return -1;
     }
     systems->stops_advancing = false;
@@ -76,21 +76,32 @@ int32_t mica_world_advance(mica_world *world, double real_seconds) {
     const int32_t due_count = count_due(world, &due_seconds);
     systems->due_seconds = due_seconds;
     systems->alpha_after = alpha_of(world, time_left(due_seconds, delta_seconds, due_count));
-    for (int32_t count = 0; count < due_count; count++) {
+    for (int32_t count = 0; count < due_count;) {
+        const uint64_t before = systems->tick;
         systems->ticks_after = due_count - 1 - count;
         systems->is_advancing = true;
-        const mica_result result = mica_world_step(world, (float)delta_seconds);
+        const mica_result result = tick(user, (float)delta_seconds);
         systems->is_advancing = false;
+        if (systems->tick != before) { // also a tick that could not be recorded
+            systems->due_seconds = time_left(due_seconds, delta_seconds, ++count);
+        }
         if (result != MICA_OK) {
             return -1 - count;
         }
-        systems->due_seconds = time_left(due_seconds, delta_seconds, count + 1);
         if (systems->paused || systems->stops_advancing) {
             systems->due_seconds = time_left(due_seconds, delta_seconds, due_count);
-            return count + 1;
+            return count;
         }
     }
     return due_count;
+}
+
+static mica_result step_world(void *world, float delta_seconds) {
+    return mica_world_step(world, delta_seconds);
+}
+
+int32_t mica_world_advance(mica_world *world, double real_seconds) {
+    return mi_clock_advance(world, real_seconds, step_world, world, __func__);
 }
 
 double mica_world_alpha(const mica_world *world) {

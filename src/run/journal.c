@@ -304,6 +304,17 @@ mica_result mica_journal_step(mica_journal *journal, float delta_seconds) {
     return result;
 }
 
+static mica_result step_journal(void *journal, float delta_seconds) {
+    return mica_journal_step(journal, delta_seconds);
+}
+
+int32_t mica_journal_advance(mica_journal *journal, double real_seconds) {
+    if (!is_journal(journal, __func__)) {
+        return -1;
+    }
+    return mi_clock_advance(journal->world, real_seconds, step_journal, journal, __func__);
+}
+
 mica_result mica_journal_write(mica_journal *journal) {
     if (!is_journal(journal, __func__)) {
         return MICA_INVALID;

@@ -42,7 +42,8 @@ static mica_result note_step(mi_step_states *states, mica_world *world, const mi
         return mica_last_result();
     }
     keep(states, state, snapshot);
-    const mica_checksum_options options = {.exact = states->is_exact, .leave_transient = !states->is_exact};
+    const mica_checksum_options options = {
+        .exact = states->is_exact, .leave_transient = !states->is_exact, .leave_messages = true};
     const mica_result result = mica_snapshot_checksum(snapshot, &options, &state->checksum);
     if (result != MICA_OK) {
         mica_snapshot_release(state->snapshot);

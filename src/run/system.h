@@ -208,6 +208,10 @@ void mi_step_take(mi_tick *tick, uint32_t index);
 void mi_observers_begin_tick(mica_world *world);
 void mi_observers_end_tick(mica_world *world, uint64_t nanoseconds);
 
+// Advances a world as mica_world_advance, by ticks that `tick` runs.
+typedef mica_result (*mi_clock_tick)(void *user, float delta_seconds);
+int32_t mi_clock_advance(mica_world *world, double real_seconds, mi_clock_tick tick, void *user, const char *call);
+
 // A world that is being advanced runs no further tick, or step of the paused world, of the same call.
 void mi_clock_stop(mica_world *world);
 

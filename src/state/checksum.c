@@ -385,7 +385,7 @@ static void sum_parts(summing *s) {
             fail_sum(s, result, refused);
         } else if (part.part != NULL && part.part->holds_resources) {
             sum_resources(s, part.record);
-        } else if (part.part != NULL && (s->options.exact || !part.part->is_inner)) {
+        } else if (part.part != NULL && mi_checksum_has_part(&s->options, part.part)) {
             sum_record(s, part.part, part.record);
         }
         mi_view_close_part(&part);

@@ -608,7 +608,7 @@ static void compare_parts(comparison *c) {
         const uint32_t count = mi_view_part_count(&c->views[side]);
         for (uint32_t i = 0; i < count && c->difference->kind == MICA_DIFFERENCE_NONE && c->result == MICA_OK; i++) {
             mi_view_part part;
-            if (open_part(c, side, i, &part) && part.part != NULL && (c->options.exact || !part.part->is_inner)) {
+            if (open_part(c, side, i, &part) && part.part != NULL && mi_checksum_has_part(&c->options, part.part)) {
                 compare_part(c, side, &part);
             }
             mi_view_close_part(&part);

@@ -1359,6 +1359,9 @@ static bool journal_resume(sweep *s) {
     s->journal = mica_journal_resume(s->w.world, journal_path(), NULL);
     return s->journal != NULL;
 }
+static bool journal_advance(sweep *s) {
+    return mica_journal_advance(s->journal, 0.02) >= 1; // the time of a failed tick stays due
+}
 static bool journal_step(sweep *s) {
     return mica_journal_step(s->journal, 0.5f) == MICA_OK;
 }
@@ -1483,6 +1486,7 @@ static const sweep_operation operations[] = {
     {"mica_iter_write_lane", iter_write_lane, NULL, false},
     {"mica_job_start", job_start, make_jobs, false},
     {"mica_jobs_create", jobs_create, NULL, false},
+    {"mica_journal_advance", journal_advance, make_journal, true},
     {"mica_journal_create", journal_create, without_hooks, false},
     {"mica_journal_open", journal_open, write_journal, false},
     {"mica_journal_replay", journal_replay, open_reading, true},
