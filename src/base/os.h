@@ -75,6 +75,30 @@ static inline void mi_os_pause(void) {
 // Nanoseconds of a clock that never goes back.
 uint64_t mi_os_nanoseconds(void);
 
+// How the calling thread rounds, and what it does with numbers near zero: arithmetic in floating point gives other
+// results where that differs.
+static inline uint32_t mi_os_float_mode(void) {
+#if defined(__x86_64__)
+    return __builtin_ia32_stmxcsr() & ~UINT32_C(0x3f); // without what has happened so far
+#elif defined(__aarch64__)
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return (uint32_t)mode;
+#else
+    return 0;
+#endif
+}
+static inline void mi_os_set_float_mode(uint32_t mode) {
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(mode);
+#elif defined(__aarch64__)
+    const uint64_t wide = mode;
+    __asm__ volatile("msr fpcr, %0" ::"r"(wide));
+#else
+    (void)mode;
+#endif
+}
+
 // A count that grows evenly, read in a few nanoseconds; how long one of it takes is found by comparing with the clock.
 static inline uint64_t mi_os_count(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -107,6 +107,7 @@ static void run_job(mi_job *job) {
     mi_batch *batch = step->batch;
     mica_jobs *jobs = batch->tick->systems->world->jobs;
     const mi_plan *plan = &batch->tick->systems->plan;
+    mi_os_set_float_mode(batch->float_mode);
     while (step != NULL) {
         const uint32_t index = batch->first + (uint32_t)(step - batch->steps.data);
         const mi_plan_step *planned = &plan->steps.data[index];
@@ -146,6 +147,7 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
     batch->first = first;
     batch->end = end;
     batch->failed = UINT32_MAX;
+    batch->float_mode = mi_os_float_mode();
     world->store.version = tick->base_version + first;
     if (mi_world_share(world, "mica_world_step") != MICA_OK) {
         mica_run run;
@@ -166,7 +168,7 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
             mi_jobs_start(world->jobs, &batch->group, &step->job);
         }
     }
-    run_job(&batch->steps.data[0].job); // the first one waits for nobody
+    mi_jobs_run(world->jobs, &batch->group, &batch->steps.data[0].job); // it waits for nobody
     mi_jobs_wait(world->jobs, &batch->group);
     mi_world_unshare(world);
 }

@@ -35,6 +35,7 @@ typedef struct mi_loop {
     uint32_t next;   // atomic: the first range that nobody has taken
     uint32_t failed; // atomic: the first range in which the system has failed; UINT32_MAX: none
     uint64_t rows;
+    uint32_t float_mode; // of the thread that runs the loop
 } mi_loop;
 
 typedef struct mi_loop_part {
@@ -110,6 +111,7 @@ static void run_part(mi_job *job) {
         return;
     }
     const uint64_t begin = mi_os_nanoseconds();
+    mi_os_set_float_mode(loop->float_mode);
     part->run.actor.seat = &world->sharing.seats[mi_jobs_thread(world->jobs)];
     mi_actor_enter(&part->run.actor);
     // Ranges behind one that has failed are left out, those before it are not.
@@ -356,7 +358,8 @@ mica_result mica_parallel_for(mica_run *run, mica_query *query, mica_span_functi
                     .user = user,
                     .random = &random,
                     .room = &run->system->loop,
-                    .failed = UINT32_MAX};
+                    .failed = UINT32_MAX,
+                    .float_mode = mi_os_float_mode()};
     return run_loop(&loop, call);
 }
 

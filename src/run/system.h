@@ -110,6 +110,7 @@ typedef struct mi_tick {
 typedef struct mi_batch {
     const mi_tick *tick;
     mi_job_group group;
+    uint32_t float_mode;           // of the thread that steps the world, and so of all systems
     uint32_t first, end;           // steps
     uint32_t failed;               // atomic: the first step that has failed; UINT32_MAX: none has
     MI_ARRAY(mi_batch_step) steps; // by step - first; room is kept

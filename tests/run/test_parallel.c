@@ -2,6 +2,7 @@
 #include <mica/checksum.h>
 #include <mica/mica.h>
 
+#include <fenv.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -586,6 +587,52 @@ static void the_last_word_in_the_plan_enables(void **state) {
     end(world);
 }
 
+// Arithmetic
+
+MICA_STRUCT_WITH(Third, (.storage = MICA_TABLE), { float value; });
+
+static void third_span(mica_run *run, mica_iter *span, void *user) {
+    (void)run;
+    const float *divisor = user;
+    Third *third = mica_write_of(*span, Third);
+    for (int32_t i = 0; i < span->count; i++) {
+        third[i].value = 1.0f / *divisor;
+    }
+}
+
+static void divide(mica_run *run) {
+    volatile float three = 3;
+    float divisor = three;
+    must(run, mica_parallel_for(run, NULL, third_span, &divisor) == MICA_OK);
+}
+
+static void every_thread_rounds_as_the_one_that_steps(void **state) {
+    (void)state;
+    mica_world *world = begin(4);
+    for (int32_t i = 0; i < 50000; i++) {
+        mica_spawn(world, mica_value_of(Third, {0}));
+    }
+    add(world, &(mica_system_def){.name = "divide", .run = divide, .query = {mica_write(Third)}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    const int before = fegetround();
+    assert_int_equal(fesetround(FE_DOWNWARD), 0); // after the threads were made
+    volatile float three = 3;
+    const float expected = 1.0f / three;
+    const mica_result result = mica_world_step(world, 1);
+    fesetround(before);
+    assert_int_equal(result, MICA_OK);
+    assert_true(expected != 1.0f / three);
+    mica_query *query = mica_query_create(world, (const mica_term[]){mica_read(Third)}, 1);
+    mica_each (query, it) {
+        const Third *third = mica_read_of(it, Third);
+        for (int32_t i = 0; i < it.count; i++) {
+            assert_true(third[i].value == expected);
+        }
+    }
+    mica_query_release(query);
+    end(world);
+}
+
 // Memory that fails
 
 static void a_tick_without_memory_does_all_or_says_so(void **state) {
@@ -718,6 +765,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_span_that_fails_fails_the_tick, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_writes_what_is_observed_runs_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_word_in_the_plan_enables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_thread_rounds_as_the_one_that_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_without_memory_does_all_or_says_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_system_may_step_another_world_on_the_same_pool, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_parallel_systems_than_threads_never_hang, set_up, tear_down),
