@@ -294,9 +294,8 @@ void mi_commands_begin_round(mica_commands *commands) {
 
 mi_commands_part mi_commands_begin_part(mica_commands *commands) {
     mi_commands_begin_round(commands);
-    return (mi_commands_part){.from = commands,
-                              .begin = commands->commands.count,
-                              .placeholder_begin = commands->placeholders.count};
+    return (mi_commands_part){
+        .from = commands, .begin = commands->commands.count, .placeholder_begin = commands->placeholders.count};
 }
 
 void mi_commands_end_part(mi_commands_part *part) {

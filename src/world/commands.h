@@ -23,8 +23,8 @@ mi_commands_part mi_commands_begin_part(mica_commands *commands);
 void mi_commands_end_part(mi_commands_part *part);
 
 // Moves what parts hold, all that was recorded into their buffers, behind what `commands` holds, in order. Nothing may
-// be recorded into those between two joins of one round of `commands` other than further parts, and they stay until that
-// ends. MICA_OUT_OF_MEMORY, MICA_LIMIT: nothing has moved, with the error set.
+// be recorded into those between two joins of one round of `commands` other than further parts, and they stay until
+// that ends. MICA_OUT_OF_MEMORY, MICA_LIMIT: nothing has moved, with the error set.
 mica_result mi_commands_join(mica_commands *commands, const mi_commands_part *parts, uint32_t count, const char *call);
 
 // As state: the number that the next placeholder of an empty buffer carries. NULL: 0, as of a new one.

@@ -204,8 +204,9 @@ bool mi_signal_open_buffers(mica_world *world);
 // The buffer that observers record into now; NULL: there is none yet.
 mica_commands *mi_signal_commands_apart(mica_world *world); // of a system or a walk
 static inline mica_commands *mi_signal_commands(mica_world *world) {
-    return MICA_LIKELY(world->running == NULL && world->front.walk_count == 0 && !world->is_shared) ? world->signals.recorded
-                                                                               : mi_signal_commands_apart(world);
+    return MICA_LIKELY(world->running == NULL && world->front.walk_count == 0 && !world->is_shared)
+               ? world->signals.recorded
+               : mi_signal_commands_apart(world);
 }
 // Notes that an observer has recorded commands, from number `first` on, into a round's buffer.
 void mi_note_cause(mica_world *world, const mi_observer *observer, const mica_signal *signal, uint32_t first);

@@ -47,7 +47,7 @@ typedef struct mi_walk_column {
 
 typedef struct mi_walk {
     struct mi_walk *next;
-    mica_query *query; // NULL: waits for the next walk
+    mica_query *query;     // NULL: waits for the next walk
     const mi_actor *actor; // whose it is in a shared world; NULL
     bool wants_columns;
     bool writes_runs; // into the query
