@@ -168,7 +168,7 @@ typedef struct mica_system_def {
                       ///< removed, after its stop function; owned by the world
     void *user;       ///< for constants
     bool exclusive;   ///< may use the world's structural verbs in spite of its queries and access; runs by itself
-    bool main_thread; ///< runs on the thread that steps the world; others may run beside it all the same
+    bool main_thread; ///< runs on the thread that steps the world, and no other system meanwhile
     bool disabled;    ///< added disabled
     bool yields;      ///< its queries leave out who is in write groups of what they write (`mica_write_group_join`)
     bool runs_while_paused; ///< goes on while the world is paused (`mica_world_pause`)

@@ -15,7 +15,7 @@ typedef struct mi_plan_system {
     const char *after[MICA_SYSTEM_ORDER_MAX];
     mi_access access;
     bool exclusive;   // runs alone
-    bool main_thread; // runs on the thread that steps the world; beside others all the same
+    bool main_thread; // runs on the thread that steps the world, when no other one does
 } mi_plan_system;
 
 typedef struct mi_plan_step {
