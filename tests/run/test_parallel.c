@@ -186,6 +186,38 @@ static void regroup(mica_run *run) {
     must_have_walked(run);
 }
 
+// Over both storages, with copies of what lies apart, which values by handle are to agree with at once.
+static void warm(mica_run *run) {
+    mica_error_clear();
+    mica_world *world = mica_run_world(run);
+    mica_each (run, it) {
+        Shot *shot = mica_write_of(it, Shot);
+        const Life *life = mica_read_of(it, Life);
+        for (int32_t i = 0; i < it.count; i++) {
+            shot[i].power += life[i].left;
+        }
+        const Shot *first = mica_get(world, it.entities[0], Shot);
+        if (first == NULL || first->power != shot[0].power) {
+            mica_run_fail(run, MICA_FAILED, "what was written to a copy is not seen");
+        }
+    }
+    must_have_walked(run);
+}
+
+// Leaves some out of walks, and lets them in again.
+static void hide_span(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    const bool hides = mica_run_tick(run) % 4 == 1;
+    for (int32_t i = 0; i < span->count; i += 3) {
+        must(run, (hides ? mica_disable(mica_run_commands(run), span->entities[i])
+                         : mica_enable(mica_run_commands(run), span->entities[i])) == MICA_OK);
+    }
+}
+
+static void hide(mica_run *run) {
+    must(run, mica_parallel_for(run, NULL, hide_span, NULL) == MICA_OK);
+}
+
 static void note_changes(mica_run *run) {
     mica_error_clear();
     mica_each (run, it) {
@@ -218,6 +250,10 @@ static mica_world *begin_churn(int32_t thread_count) {
                                   .stage = MICA_LAST,
                                   .query = {mica_changed(Place), mica_with(Heat)},
                                   .state = mica_type_of(Count)});
+    add(world, &(mica_system_def){.name = "warm", .run = warm, .query = {mica_write(Shot), mica_read(Life)}});
+    add(world,
+        &(mica_system_def){
+            .name = "hide", .run = hide, .query = {mica_with(Chosen), mica_disabled_too()}, .every = 2, .offset = 1});
     for (int32_t i = 0; i < ENTITIES; i++) {
         const mica_entity entity = mica_spawn(world, mica_value_of(Place, {(float)i, 0}), mica_value_of(Life, {i % 9}));
         if (i % 2 == 0) {
