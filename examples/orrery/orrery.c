@@ -138,26 +138,31 @@ static void work_out_orbits(mica_run *run) {
     }
 }
 
-// System: every body on its orbit. Where it is depends on the day alone.
+// The bodies of a span on their orbits. Where they are depends on the day alone.
+static void follow_span(mica_run *run, mica_iter *span, void *user) {
+    (void)run;
+    const double days = *(const double *)user;
+    mica_transform *transform = mica_write_of(*span, mica_transform);
+    const OrbitFrame *frame = mica_read_of(*span, OrbitFrame);
+    const Orbit *orbit = mica_read_of(*span, Orbit);
+    for (int32_t i = 0; i < span->count; i++) {
+        const double mean = orbit[i].mean_anomaly * pi / 180 + frame[i].mean_motion * days;
+        const mica_sine_cosine anomaly = eccentric_anomaly(mean, orbit[i].eccentricity);
+        const double x = anomaly.cosine - orbit[i].eccentricity;
+        const double y = anomaly.sine;
+        for (int axis = 0; axis < 3; axis++) {
+            transform[i].position[axis] = (float)(frame[i].towards_periapsis[axis] * x + frame[i].ahead[axis] * y);
+        }
+    }
+}
+
+// System: every body on its orbit, on as many threads as the world has.
 static void follow_orbits(mica_run *run) {
     double days = 0;
     mica_each (mica_run_query(run, 0), it) {
         days = mica_read_of(it, Ephemeris)[0].days;
     }
-    mica_each (run, it) {
-        mica_transform *transform = mica_write_of(it, mica_transform);
-        const OrbitFrame *frame = mica_read_of(it, OrbitFrame);
-        const Orbit *orbit = mica_read_of(it, Orbit);
-        for (int32_t i = 0; i < it.count; i++) {
-            const double mean = orbit[i].mean_anomaly * pi / 180 + frame[i].mean_motion * days;
-            const mica_sine_cosine anomaly = eccentric_anomaly(mean, orbit[i].eccentricity);
-            const double x = anomaly.cosine - orbit[i].eccentricity;
-            const double y = anomaly.sine;
-            for (int axis = 0; axis < 3; axis++) {
-                transform[i].position[axis] = (float)(frame[i].towards_periapsis[axis] * x + frame[i].ahead[axis] * y);
-            }
-        }
-    }
+    mica_parallel_for(run, NULL, follow_span, &days);
 }
 
 typedef struct belt_growth {
