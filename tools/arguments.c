@@ -4,6 +4,8 @@
 
 #include "say.h"
 
+#include <mica/jobs.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,15 +31,25 @@ static const option *find_option(const command_syntax *syntax, const char *text)
     return NULL;
 }
 
-static bool read_ticks(const command_syntax *syntax, const char *name, const char *text, int64_t *ticks) {
+static bool read_number(const command_syntax *syntax, const char *name, const char *text, int32_t most,
+                        int64_t *number) {
     char *end = NULL;
     errno = 0;
-    const long long number = strtoll(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > INT32_MAX) {
-        say("%s: %s: expected a whole number from 0 to %d, found '%s'", syntax->name, name, INT32_MAX, text);
+    const long long read = strtoll(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || read > most) {
+        say("%s: %s: expected a whole number from 0 to %d, found '%s'", syntax->name, name, most, text);
         return false;
     }
-    *ticks = number;
+    *number = read;
+    return true;
+}
+
+static bool read_threads(const command_syntax *syntax, const char *name, const char *text, int64_t *count) {
+    *count = 0;
+    if (strcmp(text, "all") != 0 && !read_number(syntax, name, text, MICA_THREADS_MAX, count)) {
+        return false;
+    }
+    *count = *count == 0 ? MICA_THREADS_ALL : *count;
     return true;
 }
 
@@ -65,7 +77,9 @@ static bool read_value(const command_syntax *syntax, const option *found, const 
         values->plugin_paths[values->plugin_count++] = text;
         return true;
     case OPTION_TICKS:
-        return read_ticks(syntax, found->name, text, to);
+        return read_number(syntax, found->name, text, INT32_MAX, to);
+    case OPTION_THREADS:
+        return read_threads(syntax, found->name, text, to);
     case OPTION_RATE:
         return read_rate(syntax, text, to);
     }

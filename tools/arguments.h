@@ -13,13 +13,15 @@ typedef struct arguments {
     const char **plugin_paths;
     int32_t plugin_count;
     int64_t tick_count;
-    double tick_rate; // ticks a second
+    double tick_rate;     // ticks a second
+    int64_t thread_count; // 0: not given; MICA_THREADS_ALL: one a core
     const char *journal_path;
     int64_t synctest_count; // ticks back; 0: no SyncTest
     int64_t from_tick;      // -1: the first
     int64_t to_tick;        // -1: the last
     const char *out_path;
     bool stats;
+    bool check_threads;
     bool diagnose;
     bool checksum;
     bool world;
@@ -31,11 +33,12 @@ typedef struct arguments {
 } arguments;
 
 typedef enum option_kind {
-    OPTION_FLAG,  // a bool
-    OPTION_PATH,  // a const char *
-    OPTION_PATHS, // may be given several times: plugin_paths
-    OPTION_TICKS, // an int64_t of 0 or more
-    OPTION_RATE   // a double
+    OPTION_FLAG,    // a bool
+    OPTION_PATH,    // a const char *
+    OPTION_PATHS,   // may be given several times: plugin_paths
+    OPTION_TICKS,   // an int64_t of 0 or more
+    OPTION_THREADS, // an int64_t of 1 or more, or MICA_THREADS_ALL
+    OPTION_RATE     // a double
 } option_kind;
 
 typedef struct option {
@@ -57,6 +60,11 @@ typedef struct command_syntax {
 // Options that several commands have.
 #define OPTION_OF_PLUGINS \
     { "--plugin", "LIB", "load a shared library with components and systems; may be repeated", OPTION_PATHS, 0 }
+#define OPTION_OF_THREADS                                                                       \
+    {                                                                                           \
+        "--threads", "N", "run systems on N threads, 0 or all: one a core (1)", OPTION_THREADS, \
+            offsetof(arguments, thread_count)                                                   \
+    }
 #define OPTION_OF_HELP \
     { "--help", NULL, "print this text", OPTION_FLAG, offsetof(arguments, help) }
 

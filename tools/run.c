@@ -10,6 +10,7 @@
 #include <mica/journal.h>
 #include <mica/synctest.h>
 #include <mica/system.h>
+#include <mica/thread_check.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,12 +19,15 @@ static const option options[] = {
     OPTION_OF_PLUGINS,
     {"--ticks", "N", "run N ticks (600)", OPTION_TICKS, offsetof(arguments, tick_count)},
     {"--hz", "N", "ticks in a second of the scene (60)", OPTION_RATE, offsetof(arguments, tick_rate)},
+    OPTION_OF_THREADS,
     {"--out", "FILE", "write the world to a JSON scene, which `mica run` loads again", OPTION_PATH,
      offsetof(arguments, out_path)},
     {"--journal", "FILE", "record every tick in a journal, which `mica replay` runs again", OPTION_PATH,
      offsetof(arguments, journal_path)},
     {"--synctest", "K", "go K ticks back after every tick, run them again, and say what is not the same", OPTION_TICKS,
      offsetof(arguments, synctest_count)},
+    {"--check-threads", NULL, "run every tick on one thread and on N (4), and say what is not the same", OPTION_FLAG,
+     offsetof(arguments, check_threads)},
     {"--diagnose", NULL, "print what looks wrong: systems that never ran, queries that match nobody, ...", OPTION_FLAG,
      offsetof(arguments, diagnose)},
     {"--checksum", NULL, "print the checksum of the world after the run", OPTION_FLAG, offsetof(arguments, checksum)},
@@ -41,15 +45,16 @@ static const command_syntax syntax = {
     .options = options,
 };
 
-// How ticks are run: plainly, into a journal, or each of them again.
+// How ticks are run: plainly, into a journal, or each of them again, maybe on other threads.
 typedef struct runner {
     mica_world *world;
     mica_journal *journal;
     mica_synctest *synctest;
+    bool checks_threads;
 } runner;
 
 static bool open_runner(runner *opened, mica_world *world, const arguments *values) {
-    *opened = (runner){.world = world};
+    *opened = (runner){.world = world, .checks_threads = values->check_threads};
     if (values->journal_path != NULL) {
         const mica_journal_options journal_options = {.steps = true};
         opened->journal = mica_journal_create(world, values->journal_path, &journal_options);
@@ -78,6 +83,9 @@ static bool close_runner(runner *opened) {
 static mica_result run_tick(const runner *opened, float delta_seconds) {
     if (opened->journal != NULL) {
         return mica_journal_step(opened->journal, delta_seconds);
+    }
+    if (opened->checks_threads) {
+        return mica_world_check_threads(opened->world, delta_seconds, NULL);
     }
     return opened->synctest != NULL ? mica_synctest_step(opened->synctest, delta_seconds, NULL)
                                     : mica_world_step(opened->world, delta_seconds);
@@ -152,16 +160,24 @@ static bool check_usage(const arguments *values) {
         say("%s: --synctest: expected at most %d ticks", syntax.name, MICA_SYNCTEST_TICKS_MAX);
     } else if (values->synctest_count > 0 && values->journal_path != NULL) {
         say("%s: --synctest and --journal exclude each other", syntax.name);
+    } else if (values->check_threads && (values->synctest_count > 0 || values->journal_path != NULL)) {
+        say("%s: --check-threads excludes --synctest and --journal", syntax.name);
+    } else if (values->check_threads && values->thread_count == 1) {
+        say("%s: --check-threads: expected at least 2 threads", syntax.name);
     } else {
         return true;
     }
     return false;
 }
 
+// How many threads there are where nobody has said so.
+#define CHECKED_THREADS 4
+
 int command_run(int argc, char **argv) {
     arguments values = {.tick_count = 600, .tick_rate = 60};
     int exit_code = EXIT_DONE;
     if (session_read_arguments(&syntax, argc, argv, &values, &exit_code)) {
+        values.thread_count = values.check_threads && values.thread_count == 0 ? CHECKED_THREADS : values.thread_count;
         exit_code = !check_usage(&values) ? EXIT_USAGE : run(&values) ? EXIT_DONE : EXIT_FAILED;
     }
     free(values.plugin_paths);

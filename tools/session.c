@@ -45,7 +45,8 @@ static bool register_components(mica_world *world) {
 }
 
 bool session_open_world(session *opened, const arguments *values) {
-    *opened = (session){.world = mica_world_create(&(mica_world_def){.log = say_warnings()})};
+    const mica_world_def def = {.log = say_warnings(), .thread_count = (int32_t)values->thread_count};
+    *opened = (session){.world = mica_world_create(&def)};
     if (opened->world == NULL) {
         say("%s", mica_last_error());
         return false;

@@ -38,6 +38,7 @@
 #include <mica/subscription.h>
 #include <mica/synctest.h>
 #include <mica/system.h>
+#include <mica/thread_check.h>
 #include <mica/timer.h>
 #include <mica/transform.h>
 #include <mica/type.h>

@@ -171,11 +171,16 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
     mi_jobs_run(world->jobs, &batch->group, &batch->steps.data[0].job); // it waits for nobody
     mi_jobs_wait(world->jobs, &batch->group);
     mi_world_unshare(world);
+    if (MICA_UNLIKELY(systems->watch != NULL)) {
+        world->store.version = tick->base_version + end - 1;
+        mi_step_tell(systems, end - 1);
+    }
 }
 
 bool mi_batch_run(mi_tick *tick, const mi_plan_batch *steps) {
     mi_systems *systems = tick->systems;
-    if (systems->world->jobs == NULL || systems->watch != NULL || steps->end - steps->first < 2 ||
+    if (systems->world->jobs == NULL || (systems->watch != NULL && !systems->watches_ranges) ||
+        steps->end - steps->first < 2 ||
         !(systems->world->def.always_parallel ? reserve_steps(systems, &systems->batch, steps->end - steps->first)
                                               : pays(systems, steps)) ||
         !mi_world_have_seats(systems->world, (uint32_t)mica_jobs_thread_count(systems->world->jobs))) {

@@ -202,8 +202,7 @@ static void apply_commands(mi_tick *tick, uint32_t first, uint32_t end) {
     }
 }
 
-// Tells whoever watches that a step was taken.
-static void tell_step(const mi_systems *systems, uint32_t index) {
+void mi_step_tell(const mi_systems *systems, uint32_t index) {
     mica_world *world = systems->world;
     const mi_plan_step *step = &systems->plan.steps.data[index];
     const mica_plan_step taken = {.system = step->system == NULL ? NULL : step->system->name,
@@ -237,7 +236,7 @@ void mi_step_take(mi_tick *tick, uint32_t index) {
     systems->world->store.version = tick->base_version + index;
     aim_at_step(&tick->run, tick, index);
     if (take_turn(tick, &tick->run) && MICA_UNLIKELY(systems->watch != NULL)) {
-        tell_step(systems, index);
+        mi_step_tell(systems, index);
         tick->count = mi_os_count();
     }
 }
@@ -246,7 +245,7 @@ static void apply_barrier(mi_tick *tick, uint32_t first, uint32_t index) {
     tick->systems->world->store.version = tick->base_version + index;
     apply_commands(tick, first, index);
     if (MICA_UNLIKELY(tick->systems->watch != NULL)) {
-        tell_step(tick->systems, index);
+        mi_step_tell(tick->systems, index);
     }
     tick->count = mi_os_count();
 }

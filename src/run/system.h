@@ -155,6 +155,7 @@ typedef struct mi_systems {
     double paused_due_seconds; // real time that no step of the paused world has used yet
     mica_step_function watch;  // is called after each step; NULL: nobody is
     void *watch_user;
+    bool watches_ranges; // steps that run side by side are told of as one, by the last of them; else none do
     MI_ARRAY(struct mica_extract *) extracts;
     bool restores_failed;                 // the state in which a step begins is restored if it fails
     mica_restore_options restore_options; // how
@@ -204,6 +205,9 @@ void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index);
 void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end);
 // Runs a step that is a system, if it runs in this tick, on this thread and with the world to itself.
 void mi_step_take(mi_tick *tick, uint32_t index);
+
+// Tells whoever watches that a step was taken. Somebody does.
+void mi_step_tell(const mi_systems *systems, uint32_t index);
 
 // Notes what observers took in a tick of so many nanoseconds.
 void mi_observers_begin_tick(mica_world *world);

@@ -11,6 +11,7 @@
 #include <mica/journal.h>
 #include <mica/plugin.h>
 #include <mica/synctest.h>
+#include <mica/thread_check.h>
 #include <mica/undo.h>
 
 #include <unistd.h>
@@ -1380,6 +1381,27 @@ static bool journal_replay(sweep *s) {
     return mica_journal_replay(s->reading, s->w.world, 1, 2, NULL) == MICA_OK;
 }
 
+static void count_health(mica_run *run) {
+    mica_each (run, it) {
+        mica_write_of(it, Health)[0].now++;
+    }
+}
+static void make_threads(sweep *s) {
+    s->other =
+        mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&s->w.allocator), .thread_count = 2});
+    assert_non_null(s->other);
+    mica_spawn(s->other, mica_value_of(Health, {4}));
+    const mica_system_def defs[] = {{.name = "count", .run = count_health, .query = {mica_write(Health)}},
+                                    {.name = "look", .run = probe, .query = {mica_read(Position)}, .user = s}};
+    for (int32_t i = 0; i < 2; i++) {
+        assert_int_not_equal(mica_system_add(s->other, &defs[i]).id, 0);
+    }
+    assert_int_equal(mica_world_step(s->other, 0.5f), MICA_OK);
+}
+static bool world_check_threads(sweep *s) {
+    return mica_world_check_threads(s->other, 0.5f, NULL) == MICA_OK;
+}
+
 static bool synctest_create(sweep *s) {
     s->synctest = mica_synctest_create(s->w.world, 2);
     return s->synctest != NULL;
@@ -1553,6 +1575,7 @@ static const sweep_operation operations[] = {
     {"mica_transform_system_add", transform_system_add, NULL, false},
     {"mica_world_advance", world_advance, let_system_spawn, true},
     {"mica_world_ambiguities", world_ambiguities, add_rival, false},
+    {"mica_world_check_threads", world_check_threads, make_threads, true},
     {"mica_world_checksum", world_checksum, NULL, false},
     {"mica_world_compare", world_compare, NULL, false},
     {"mica_world_component_checksum", world_component_checksum, NULL, false},

@@ -10,22 +10,10 @@
 
 #include <cmocka.h>
 
+#include "run/churn_world.h"
 #include "support/test_allocator.h"
 
-MICA_STRUCT_WITH(Place, (.storage = MICA_TABLE), { float x, y; });
-MICA_STRUCT_WITH(Speed, (.storage = MICA_TABLE), { float x, y; });
-MICA_STRUCT_WITH(Life, (.storage = MICA_TABLE), { int32_t left; });
-MICA_STRUCT_WITH(Group, (.storage = MICA_TABLE), { int32_t number; });
-MICA_STRUCT_WITH(Heat, (.storage = MICA_POOL), { float degrees; });
-MICA_STRUCT_WITH(Shot, (.storage = MICA_POOL), { int32_t power; });
-MICA_STRUCT_WITH(Chosen, (.storage = MICA_TABLE), { uint64_t number; });
-MICA_STRUCT_WITH(Follow, (.storage = MICA_TABLE), { mica_entity who; });
-MICA_TAG_WITH(Burning, (.storage = MICA_POOL));
-MICA_STRUCT(Hit, { int32_t power; });
-MICA_STRUCT(Score, { int64_t hits; });
-MICA_STRUCT(Count, { int64_t runs; });
-
-enum { TICKS = 40, ENTITIES = 3000 };
+enum { TICKS = 40 };
 
 static test_allocator allocator;
 
@@ -58,217 +46,13 @@ static void end(mica_world *world) {
 
 // The churning world
 
-// Systems run on several threads, where assertions would end the wrong one: they fail the tick.
-static void must(mica_run *run, bool holds) {
-    if (!holds) {
-        mica_run_fail(run, mica_last_result(), mica_last_error());
-    }
-}
-
-// To be called behind walks, which do nothing where there is no memory to open them: the error was cleared before.
-static void must_have_walked(mica_run *run) {
-    must(run, mica_last_result() != MICA_OUT_OF_MEMORY);
-}
-
-static void move(mica_run *run) {
-    mica_error_clear();
-    mica_each (run, it) {
-        Place *place = mica_write_of(it, Place);
-        const Speed *speed = mica_read_of(it, Speed);
-        for (int32_t i = 0; i < it.count; i++) {
-            place[i].x += speed[i].x;
-            place[i].y += speed[i].y;
-        }
-    }
-    must_have_walked(run);
-}
-
-static void cool(mica_run *run) {
-    mica_error_clear();
-    mica_each (run, it) {
-        Heat *heat = mica_write_of(it, Heat);
-        for (int32_t i = 0; i < it.count; i++) {
-            heat[i].degrees *= 0.5f;
-        }
-    }
-    mica_run_state(run, Count)->runs++;
-    must_have_walked(run);
-}
-
-// Components come and go, entities too, and one follows another that is made with it.
-static void age_span(mica_run *run, mica_iter *span, void *user) {
-    (void)user;
-    mica_commands *commands = mica_run_commands(run);
-    must(run, commands == mica_iter_commands(*span));
-    Life *life = mica_write_of(*span, Life);
-    for (int32_t i = 0; i < span->count; i++) {
-        const mica_entity entity = span->entities[i];
-        bool worked = true;
-        switch (life[i].left--) {
-        case 0: {
-            worked = mica_destroy(commands, entity) == MICA_OK;
-            const mica_entity made = mica_spawn(commands, mica_value_of(Life, {9}), mica_value_of(Place, {0, 1}));
-            worked &=
-                !mica_entity_is_null(made) && !mica_entity_is_null(mica_spawn(commands, mica_value_of(Follow, {made})));
-            break;
-        }
-        case 2:
-            worked =
-                mica_set(commands, entity, Group, {i}) == MICA_OK && mica_set(commands, entity, Heat, {100}) == MICA_OK;
-            break;
-        case 4:
-            worked =
-                mica_remove(commands, entity, Group) == MICA_OK &&
-                mica_set(commands, entity, Shot, {(int32_t)mica_random_below(mica_run_random(run), 100)}) == MICA_OK;
-            break;
-        case 6:
-            worked = mica_add(commands, entity, Burning) == MICA_OK;
-            break;
-        case 7:
-            worked =
-                mica_remove(commands, entity, Burning) == MICA_OK && mica_remove(commands, entity, Shot) == MICA_OK;
-            break;
-        default:
-            break;
-        }
-        must(run, worked);
-    }
-}
-
-static void age(mica_run *run) {
-    must(run, mica_parallel_for(run, NULL, age_span, NULL) == MICA_OK);
-}
-
-static void choose_span(mica_run *run, mica_iter *span, void *user) {
-    (void)user;
-    Chosen *chosen = mica_write_of(*span, Chosen);
-    for (int32_t i = 0; i < span->count; i++) {
-        chosen[i].number = mica_random_next(mica_run_random(run));
-    }
-}
-
-static void choose(mica_run *run) {
-    must(run, mica_parallel_for(run, NULL, choose_span, NULL) == MICA_OK);
-}
-
-static void shoot(mica_run *run) {
-    mica_error_clear();
-    mica_world *world = mica_run_world(run);
-    mica_each (run, it) {
-        const Shot *shot = mica_read_of(it, Shot);
-        for (int32_t i = 0; i < it.count; i++) {
-            must(run, mica_send(world, Hit, {shot[i].power}) == MICA_OK);
-        }
-    }
-    must_have_walked(run);
-}
-
-static void keep_score(mica_run *run) {
-    Score *score = mica_resource_write(mica_run_world(run), Score);
-    mica_event_reader *reader = mica_run_events(run, Hit);
-    must(run, reader != NULL);
-    for (const Hit *hit; reader != NULL && (hit = mica_next_event(reader, Hit)) != NULL;) {
-        score->hits += hit->power;
-    }
-}
-
-// Writes values of entities by handle, of a component that it has declared.
-static void regroup(mica_run *run) {
-    mica_error_clear();
-    mica_world *world = mica_run_world(run);
-    mica_each (run, it) {
-        for (int32_t i = 0; i < it.count; i++) {
-            Group *group = mica_get_write(world, it.entities[i], Group);
-            group->number++;
-            must(run, mica_set(world, it.entities[i], Group, {group->number + 1}) == MICA_OK);
-        }
-    }
-    must_have_walked(run);
-}
-
-// Over both storages, with copies of what lies apart, which values by handle are to agree with at once.
-static void warm(mica_run *run) {
-    mica_error_clear();
-    mica_world *world = mica_run_world(run);
-    mica_each (run, it) {
-        Shot *shot = mica_write_of(it, Shot);
-        const Life *life = mica_read_of(it, Life);
-        for (int32_t i = 0; i < it.count; i++) {
-            shot[i].power += life[i].left;
-        }
-        const Shot *first = mica_get(world, it.entities[0], Shot);
-        if (first == NULL || first->power != shot[0].power) {
-            mica_run_fail(run, MICA_FAILED, "what was written to a copy is not seen");
-        }
-    }
-    must_have_walked(run);
-}
-
-// Leaves some out of walks, and lets them in again.
-static void hide_span(mica_run *run, mica_iter *span, void *user) {
-    (void)user;
-    const bool hides = mica_run_tick(run) % 4 == 1;
-    for (int32_t i = 0; i < span->count; i += 3) {
-        must(run, (hides ? mica_disable(mica_run_commands(run), span->entities[i])
-                         : mica_enable(mica_run_commands(run), span->entities[i])) == MICA_OK);
-    }
-}
-
-static void hide(mica_run *run) {
-    must(run, mica_parallel_for(run, NULL, hide_span, NULL) == MICA_OK);
-}
-
-static void note_changes(mica_run *run) {
-    mica_error_clear();
-    mica_each (run, it) {
-        mica_run_state(run, Count)->runs += it.count;
-    }
-    must_have_walked(run);
-}
-
 static void add(mica_world *world, const mica_system_def *def) {
     assert_int_not_equal(mica_system_add(world, def).id, 0);
 }
 
 static mica_world *begin_churn(int32_t thread_count) {
     mica_world *world = begin(thread_count);
-    assert_int_equal(mica_set_resource(world, Score, {0}), MICA_OK);
-    add(world, &(mica_system_def){.name = "move", .run = move, .query = {mica_write(Place), mica_read(Speed)}});
-    add(world,
-        &(mica_system_def){.name = "cool", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
-    add(world, &(mica_system_def){.name = "age", .run = age, .query = {mica_write(Life)}});
-    add(world, &(mica_system_def){.name = "choose", .run = choose, .query = {mica_write(Chosen)}});
-    add(world,
-        &(mica_system_def){.name = "shoot", .run = shoot, .query = {mica_read(Shot)}, .access = {mica_writes(Hit)}});
-    add(world, &(mica_system_def){.name = "score", .run = keep_score, .access = {mica_reads(Hit), mica_writes(Score)}});
-    add(world, &(mica_system_def){
-                   .name = "regroup", .run = regroup, .query = {mica_with(Group)}, .access = {mica_writes(Group)}});
-    add(world, &(mica_system_def){
-                   .name = "note", .run = note_changes, .query = {mica_changed(Group)}, .state = mica_type_of(Count)});
-    add(world, &(mica_system_def){.name = "note again",
-                                  .run = note_changes,
-                                  .stage = MICA_LAST,
-                                  .query = {mica_changed(Place), mica_with(Heat)},
-                                  .state = mica_type_of(Count)});
-    add(world, &(mica_system_def){.name = "warm", .run = warm, .query = {mica_write(Shot), mica_read(Life)}});
-    add(world,
-        &(mica_system_def){
-            .name = "hide", .run = hide, .query = {mica_with(Chosen), mica_disabled_too()}, .every = 2, .offset = 1});
-    for (int32_t i = 0; i < ENTITIES; i++) {
-        const mica_entity entity = mica_spawn(world, mica_value_of(Place, {(float)i, 0}), mica_value_of(Life, {i % 9}));
-        if (i % 2 == 0) {
-            mica_set(world, entity, Speed, {1, (float)(i % 7)});
-        }
-        if (i % 3 == 0) {
-            mica_set(world, entity, Chosen, {0});
-        }
-        if (i % 5 == 0) {
-            mica_set(world, entity, Group, {i});
-        }
-        if (i % 7 == 0) {
-            mica_set(world, entity, Heat, {(float)i});
-        }
-    }
+    churn_fill(world);
     return world;
 }
 
@@ -457,7 +241,7 @@ static void misuse_is_refused_on_any_number_of_threads(void **state) {
         add(world,
             &(mica_system_def){.name = "wrong", .run = loop_wrongly, .query = {mica_read(Visit)}, .user = foreign});
         add(world, &(mica_system_def){
-                       .name = "beside", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+                       .name = "beside", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
         for (int32_t i = 0; i < 3; i++) {
             assert_int_equal(mica_world_step(world, 1), MICA_OK);
         }
@@ -516,8 +300,8 @@ static void a_walk_that_is_left_open_fails_the_tick_and_locks_nothing(void **sta
     mica_world *world = begin(3);
     mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Life, {1}));
     add(world, &(mica_system_def){.name = "leaves", .run = leave_walk, .query = {mica_write(Place)}});
-    add(world,
-        &(mica_system_def){.name = "cool", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+    add(world, &(mica_system_def){
+                   .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
     for (int32_t i = 0; i < 3; i++) { // the first time alone, then beside the other one
         assert_int_equal(mica_world_step(world, 1), MICA_LOCKED);
         assert_non_null(strstr(mica_last_error(), "left a walk open"));
@@ -580,8 +364,8 @@ static void who_writes_what_is_observed_runs_alone(void **state) {
         mica_spawn(world, mica_value_of(Group, {i}), mica_value_of(Heat, {1}), mica_value_of(Visit, {0}));
     }
     assert_int_not_equal(mica_on_set(world, Group, hear, NULL).id, 0);
-    add(world,
-        &(mica_system_def){.name = "cool", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+    add(world, &(mica_system_def){
+                   .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
     add(world, &(mica_system_def){.name = "group", .run = set_group, .query = {mica_write(Group)}});
     add(world, &(mica_system_def){.name = "visit",
                                   .run = visit_all,
@@ -612,8 +396,8 @@ static void the_last_word_in_the_plan_enables(void **state) {
                                       .query = {mica_read(Place)},
                                       .user = (void *)(uintptr_t)&numbers[i]});
     }
-    add(world,
-        &(mica_system_def){.name = "other", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+    add(world, &(mica_system_def){
+                   .name = "other", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
     for (int32_t i = 0; i < 200; i++) {
         assert_int_equal(mica_world_step(world, 1), MICA_OK);
         mica_system_stats stats;
@@ -729,8 +513,9 @@ static void a_system_may_step_another_world_on_the_same_pool(void **state) {
             mica_spawn(worlds[i], mica_value_of(Place, {0}), mica_value_of(Speed, {1, 1}), mica_value_of(Heat, {1}),
                        mica_value_of(Life, {k % 9}));
         }
-        add(worlds[i], &(mica_system_def){.name = "move", .run = move, .query = {mica_write(Place), mica_read(Speed)}});
-        add(worlds[i], &(mica_system_def){.name = "age", .run = age, .query = {mica_write(Life)}});
+        add(worlds[i],
+            &(mica_system_def){.name = "move", .run = churn_move, .query = {mica_write(Place), mica_read(Speed)}});
+        add(worlds[i], &(mica_system_def){.name = "age", .run = churn_age, .query = {mica_write(Life)}});
     }
     add(worlds[0],
         &(mica_system_def){.name = "step", .run = step_other, .query = {mica_read(Heat)}, .user = worlds[1]});
@@ -783,9 +568,10 @@ static void worlds_with_threads_end_whenever_they_do(void **state) {
     for (int32_t i = 0; i < 300; i++) {
         mica_world *world = begin(8);
         mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Speed, {0}));
-        add(world, &(mica_system_def){.name = "move", .run = move, .query = {mica_write(Place), mica_read(Speed)}});
         add(world,
-            &(mica_system_def){.name = "cool", .run = cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+            &(mica_system_def){.name = "move", .run = churn_move, .query = {mica_write(Place), mica_read(Speed)}});
+        add(world, &(mica_system_def){
+                       .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
         for (int32_t k = 0; k < i % 3; k++) {
             assert_int_equal(mica_world_step(world, 1), MICA_OK);
         }

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""`mica run --threads`: what comes of a run, its journal and its SyncTest is the same on any number of threads."""
+
+import json
+import os
+import re
+import unittest
+
+from program import SOURCE_DIR, ProgramTest, plugin
+
+THREADS = ("1", "2", "3", "4", "8")
+
+GOLDEN = "e0aaf9e64a28cf00"  # of the orrery after 200 ticks, in every build
+
+
+class Threads(ProgramTest):
+    def checksum(self, *arguments):
+        return re.search("^checksum: ([0-9a-f]{16})$", self.done(*arguments, "--checksum"), re.MULTILINE)[1]
+
+    def counters(self):
+        return self.write("s.json", {"mica": 1, "entities": [
+            {"id": i + 1, "components": {"Transform": {}, "Counter": {"note": str(i)}}} for i in range(200)]})
+
+    @unittest.skipUnless(os.path.exists(plugin("orrery")), "no orrery was built: libpng is missing")
+    def test_the_orrery_comes_to_the_golden_checksum(self):
+        with open(os.path.join(SOURCE_DIR, "examples", "orrery", "orrery.json"), encoding="utf-8") as file:
+            scene = json.load(file)
+        for entity in scene["entities"]:
+            if "Belt" in entity["components"]:
+                entity["components"]["Belt"]["count"] = 2000
+        path = self.write("orrery.json", scene)
+        for count in THREADS:
+            with self.subTest(count):
+                self.assertEqual(self.checksum("run", path, "--plugin", plugin("orrery"), "--ticks", "200",
+                                               "--threads", count), GOLDEN)
+
+    def test_all_cores_can_be_asked_for(self):
+        arguments = ["run", self.counters(), "--plugin", plugin("counter"), "--ticks", "20"]
+        expected = self.checksum(*arguments)
+        for count in ("0", "all"):
+            self.assertEqual(self.checksum(*arguments, "--threads", count), expected)
+
+    def test_a_journal_of_several_threads_replays_on_one(self):
+        arguments = [self.counters(), "--plugin", plugin("counter"), "--ticks", "20"]
+        expected = self.checksum("run", *arguments)
+        self.assertEqual(self.checksum("run", *arguments, "--threads", "3", "--journal", "run.journal"), expected)
+        self.assertIn(f"checksum: {expected}", self.done("replay", "run.journal", "--plugin", plugin("counter")))
+
+    def test_statistics_and_the_synctest_work_beside_it(self):
+        arguments = ["run", self.counters(), "--plugin", plugin("counter"), "--ticks", "20", "--threads", "3"]
+        self.assertRegex(self.done(*arguments, "--stats"), r"(?m)^count +update +20 ")
+        self.assertEqual(self.checksum(*arguments, "--synctest", "2"), self.checksum(*arguments))
+
+    def test_a_system_that_hangs_on_its_thread_is_named(self):
+        scene = self.write("s.json", {"mica": 1, "entities": [
+            {"id": 1, "name": "racer", "components": {"Left": {}, "Right": {}}}]})
+        for threads in ([], ["--threads", "2"]):
+            self.refused(1, ["s.json: tick 2: ", "tick 1 did something else on several threads", '"right"',
+                             "Right.thread is 0 in the first and 1 in the second"],
+                         "run", scene, "--plugin", plugin("racing"), "--check-threads", *threads)
+
+    def test_systems_that_do_the_same_pass_the_check(self):
+        arguments = ["run", self.counters(), "--plugin", plugin("counter"), "--ticks", "20"]
+        self.assertEqual(self.checksum(*arguments, "--check-threads"), self.checksum(*arguments))
+
+    def test_wrong_usage(self):
+        scene = self.counters()
+        self.refused(2, "at least 2 threads", "run", scene, "--check-threads", "--threads", "1")
+        for arguments in (["--journal", "j"], ["--synctest", "1"]):
+            self.refused(2, "--check-threads excludes", "run", scene, "--check-threads", *arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
