@@ -103,6 +103,25 @@ MICA_API mica_result mica_commands_set_many(mica_commands *commands, const mica_
 MICA_API mica_result mica_commands_remove_many(mica_commands *commands, const mica_entity *entities, int32_t count,
                                                mica_component component);
 
+// On all entities that match a query, as they are found when the buffer is applied, those that commands before have
+// made among them. The buffer keeps a reference to the query until then. What changes is counted as applied, an entity
+// each; nothing is skipped: who has the component already, or does not, is left alone. Refuses, beside the above:
+// `MICA_INVALID` (no query, one of another world, or one that asks for changes), `MICA_UNSUPPORTED` (a relation),
+// `MICA_NO_COPY` (a value of a type without a copy hook that owns something), `MICA_STALE` (a placeholder in the
+// value).
+
+/// Records the destruction of all that match. As `mica_entity_destroy`.
+MICA_API mica_result mica_commands_destroy_matching(mica_commands *commands, mica_query *query);
+
+/// Records that all that match get a component, each with a copy of the value (NULL: constructed). As
+/// `mica_entity_add`.
+MICA_API mica_result mica_commands_add_matching(mica_commands *commands, mica_query *query, mica_component component,
+                                                const void *value);
+
+/// Records that all that match lose a component. As `mica_entity_remove`.
+MICA_API mica_result mica_commands_remove_matching(mica_commands *commands, mica_query *query,
+                                                   mica_component component);
+
 /// The id of `type` in the schema of the buffer's world, registered if it is new; as `mica_world_component`.
 static inline mica_component mica_commands_component(mica_commands *commands, mica_type *type) {
     return mica_world_component(mica_commands_world(commands), type);

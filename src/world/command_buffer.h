@@ -25,7 +25,10 @@ typedef enum mi_command_kind {
     MI_COMMAND_ENABLE,
     MI_COMMAND_ENABLE_COMPONENT,
     MI_COMMAND_KILL,
-    MI_COMMAND_REFRESH // has no target
+    MI_COMMAND_REFRESH, // has no target, nor have those that follow
+    MI_COMMAND_DESTROY_MATCHING,
+    MI_COMMAND_ADD_MATCHING,
+    MI_COMMAND_REMOVE_MATCHING
 } mi_command_kind;
 
 // One value of a spawn.
@@ -35,10 +38,16 @@ typedef struct mi_recorded_value {
     bool has_placeholders; // somewhere among its entity fields
 } mi_recorded_value;
 
+// Whom a command on all that match is about.
+typedef struct mi_matching {
+    mica_query *query; // a reference
+    void *value;       // in the arena, owned: each entity gets a copy; NULL: constructed, or none is given
+} mi_matching;
+
 typedef struct mi_command {
     mica_entity entity; // the target or source; of a spawn, its placeholder
     // In the arena. Spawns: mi_recorded_value[count]; destroy-many: mica_entity[count]; adds, sets and links: the value
-    // itself, owned, NULL if it is to be constructed or was moved out.
+    // itself, owned, NULL if it is to be constructed or was moved out; of all that match, a mi_matching.
     void *data;
     union {
         uint32_t count;
@@ -140,6 +149,15 @@ static inline mica_entity mi_commands_target(const mica_commands *commands, mica
 
 // Makes room in `places` for every component of the schema.
 bool mi_fold_reserve_places(mica_commands *commands);
+
+// MICA_OK if anything can be recorded into the buffer; MICA_INVALID, MICA_LOCKED set for `call`.
+mica_result mi_commands_check_open(const mica_commands *commands, const char *call);
+// Puts a command behind all others: MICA_LIMIT, MICA_OUT_OF_MEMORY.
+mica_result mi_commands_push(mica_commands *commands, const mi_command *command, const char *call);
+
+// Applies a command on all that match; what it owns stays. And ends what it owns.
+mica_result mi_matching_apply(mica_commands *commands, uint32_t at, const char *call);
+void mi_matching_drop(const mica_commands *commands, const mi_command *command);
 
 // Ends what a command owns. Its kind becomes MI_COMMAND_DONE.
 void mi_command_drop_data(const mica_commands *commands, const mi_command *command);

@@ -122,6 +122,11 @@ void mi_command_drop_data(const mica_commands *commands, const mi_command *comma
     case MI_COMMAND_LINK:
         mi_value_destruct(mi_commands_type(commands, command->component), allocator, command->data, 1);
         break;
+    case MI_COMMAND_DESTROY_MATCHING:
+    case MI_COMMAND_ADD_MATCHING:
+    case MI_COMMAND_REMOVE_MATCHING:
+        mi_matching_drop(commands, command);
+        break;
     default: // the others own nothing that has hooks
         break;
     }
@@ -323,6 +328,18 @@ static mica_result open_record(mica_commands *commands, bool makes_entity, const
 // Puts the command into the room that open_record made.
 static void push(mica_commands *commands, const mi_command *command) {
     commands->commands.data[commands->commands.count++] = *command;
+}
+
+mica_result mi_commands_check_open(const mica_commands *commands, const char *call) {
+    return is_open(commands, call) ? MICA_OK : mica_last_result();
+}
+
+mica_result mi_commands_push(mica_commands *commands, const mi_command *command, const char *call) {
+    const mica_result result = open_record(commands, false, call);
+    if (result == MICA_OK) {
+        push(commands, command);
+    }
+    return result;
 }
 
 // Hands out the placeholder that open_record made room for.

@@ -260,6 +260,12 @@ static mica_result apply_alone(mica_commands *commands, uint32_t at, const char 
     case MI_COMMAND_REFRESH:
         mi_world_refresh(commands->world);
         break;
+    case MI_COMMAND_DESTROY_MATCHING:
+    case MI_COMMAND_ADD_MATCHING:
+    case MI_COMMAND_REMOVE_MATCHING:
+        result = mi_matching_apply(commands, at, call);
+        command = &commands->commands.data[at]; // single commands may have made room
+        break;
     default:
         MI_ASSERT(false);
         break;
@@ -267,7 +273,8 @@ static mica_result apply_alone(mica_commands *commands, uint32_t at, const char 
     if (must_wait(result)) {
         return result;
     }
-    const bool is_counted = command->kind == MI_COMMAND_DESTROY_MANY || command->kind == MI_COMMAND_DONE;
+    const bool is_counted = command->kind == MI_COMMAND_DESTROY_MANY || command->kind == MI_COMMAND_DONE ||
+                            command->kind >= MI_COMMAND_DESTROY_MATCHING;
     if (!is_counted) {
         mi_commands_count_done(commands, result == MICA_OK, result != MICA_OK);
     }

@@ -450,6 +450,18 @@ static bool commands_add_many(sweep *s) {
     const mica_entity entities[] = {s->bare, s->plain};
     return mica_tag_many(s->commands, entities, 2, Owned) == MICA_OK;
 }
+static bool commands_add_matching(sweep *s) {
+    mica_query *query = mica_query_of(s->w.world, mica_read(Position));
+    return query != NULL && mica_commands_add_matching(s->commands, query, ID(Owned), NULL) == MICA_OK;
+}
+static bool commands_destroy_matching(sweep *s) {
+    mica_query *query = mica_query_of(s->w.world, mica_read(Position));
+    return query != NULL && mica_commands_destroy_matching(s->commands, query) == MICA_OK;
+}
+static bool commands_remove_matching(sweep *s) {
+    mica_query *query = mica_query_of(s->w.world, mica_read(Position));
+    return query != NULL && mica_commands_remove_matching(s->commands, query, ID(Position)) == MICA_OK;
+}
 static bool commands_apply(sweep *s) {
     return mica_commands_apply(s->commands) == MICA_OK;
 }
@@ -1427,11 +1439,13 @@ static const sweep_operation operations[] = {
     {"mica_child_of_attach", child_of_attach, make_other, false},
     {"mica_commands_add", commands_add, NULL, false},
     {"mica_commands_add_many", commands_add_many, NULL, false},
+    {"mica_commands_add_matching", commands_add_matching, NULL, false},
     {"mica_commands_apply", commands_apply, record_all_sorts, true},
     {"mica_commands_clone", commands_clone, NULL, false},
     {"mica_commands_create", commands_create, NULL, false},
     {"mica_commands_destroy_entity", commands_destroy_entity, NULL, false},
     {"mica_commands_destroy_many", commands_destroy_many, NULL, false},
+    {"mica_commands_destroy_matching", commands_destroy_matching, NULL, false},
     {"mica_commands_destroy_subtree", commands_destroy_subtree, NULL, false},
     {"mica_commands_enable", commands_enable, NULL, false},
     {"mica_commands_enable_component", commands_enable_component, give_shield, false},
@@ -1439,6 +1453,7 @@ static const sweep_operation operations[] = {
     {"mica_commands_refresh", commands_refresh, NULL, false},
     {"mica_commands_remove", commands_remove, NULL, false},
     {"mica_commands_remove_many", commands_remove_many, NULL, false},
+    {"mica_commands_remove_matching", commands_remove_matching, NULL, false},
     {"mica_commands_set", commands_set, NULL, false},
     {"mica_commands_set_many", commands_set_many, NULL, false},
     {"mica_commands_set_parent", commands_set_parent, NULL, false},
@@ -1897,8 +1912,10 @@ static void loop_in_the_run(sweep *s, mica_run *run) {
     s->inside_worked = mica_parallel_for(run, mica_run_query(run, 0), see_span, s) == MICA_OK && s->inside_worked;
 }
 static void let_system_loop(sweep *s) {
-    let_system_ask(s);
     s->inside = loop_in_the_run;
+    mica_query *query = mica_query_of(s->w.world, mica_read(Position));
+    mica_each (query, it) { // a walk over pools keeps its memory for the next one
+    }
 }
 static bool a_tick_runs(sweep *s) {
     return mica_world_step(s->w.world, 2) == MICA_OK && s->inside_worked && mica_world_tick(s->w.world) == 2;
