@@ -10,7 +10,7 @@ from program import SOURCE_DIR, ProgramTest, plugin
 
 THREADS = ("1", "2", "3", "4", "8")
 
-GOLDEN = "e0aaf9e64a28cf00"  # of the orrery after 200 ticks, in every build
+GOLDEN = "aa2bed1f95e206f9"  # of the orrery after 200 ticks, in every build
 
 
 class Threads(ProgramTest):
