@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "run/system.h"
 
@@ -213,6 +214,7 @@ mica_place mica_worlds_add(mica_worlds *worlds, const mica_place_def *def) {
     if (check_world(worlds, def == NULL ? NULL : def->world, __func__) != MICA_OK) {
         return none;
     }
+    MI_ASSERT(def != NULL);
     const char *name = def->name != NULL ? def->name : mica_world_name(def->world);
     if (mica_worlds_find(worlds, name).id != 0) {
         mi_fail(NULL, MICA_EXISTS, __func__, "there is a place \"{}\" already", MI_TEXT(name));
