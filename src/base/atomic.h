@@ -89,6 +89,10 @@ static inline void mi_lower_first(uint32_t *first, uint32_t number) {
     }
 }
 
+static inline void mi_add_number(uint64_t *number, uint64_t difference) {
+    __atomic_fetch_add(number, difference, __ATOMIC_RELAXED);
+}
+
 // Serial numbers of schemas only have to differ, so relaxed is enough. 0: all are used up.
 static inline uint32_t mi_next_serial(uint32_t *serial) {
     uint32_t last = __atomic_load_n(serial, __ATOMIC_RELAXED);

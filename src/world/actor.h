@@ -26,6 +26,7 @@ struct mi_actor {
     uint64_t version;   // stamp of what it changes
     uint64_t since;     // since when changes count for it
     uint32_t walk_count;
+    uint32_t event_depth; // handlers of events that it is in
 };
 
 // The thread's actor in a shared world.

@@ -857,10 +857,10 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
     if (value == NULL) {
         return mica_last_result();
     }
-    const mi_callback callback = {.call = call, .outer = world->front.callback};
-    world->front.callback = &callback; // the callback must not move the row that it is given
+    mi_callback callback = {.call = call};
+    mi_world_enter_callback(world, &callback); // it must not move the row that it is given
     change(value, user);
-    world->front.callback = callback.outer;
+    mi_world_leave_callback(world, &callback);
     if (in_lanes) {
         mi_world_close_copy(world, &copy);
         mi_world_write_lanes(world, entity, target.location, component, value);

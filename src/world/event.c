@@ -13,7 +13,9 @@
 #include "world/event.h"
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "store/value.h"
+#include "world/actor.h"
 #include "world/notice.h"
 
 #include <inttypes.h>
@@ -349,6 +351,15 @@ bool mi_events_have(mica_world *world) {
     return true;
 }
 
+// Something of the events that no other count tells is another now.
+static void count_changes(mica_world *world, uint64_t count) {
+    if (MICA_LIKELY(!world->is_shared)) {
+        world->events->change_count += count;
+    } else {
+        mi_add_number(&world->events->change_count, count);
+    }
+}
+
 static mi_event_queue *find_queue(const mica_world *world, mica_component component) {
     const mi_events *events = world->events;
     return events != NULL && component < events->queues.count ? events->queues.data[component] : NULL;
@@ -426,6 +437,9 @@ mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component,
 
 mica_event_handler mica_event_bind(mica_world *world, mica_component component, mica_event_function call, void *user) {
     const mica_event_handler none = {0};
+    if (world != NULL && mi_world_check_making(world, "a handler of events", __func__) != MICA_OK) {
+        return none;
+    }
     mi_event_queue *queue = mi_event_queue_open(world, component, __func__);
     if (queue == NULL) {
         return none;
@@ -488,7 +502,7 @@ mica_result mica_event_unbind(mica_world *world, mica_event_handler handler) {
     mi_events *events = world->events;
     for (uint32_t i = 0; events != NULL && i < events->queues.count; i++) {
         if (events->queues.data[i] != NULL && unbind(events->queues.data[i], handler.id)) {
-            events->change_count++;
+            count_changes(world, 1);
             return MICA_OK;
         }
     }
@@ -497,29 +511,37 @@ mica_result mica_event_unbind(mica_world *world, mica_event_handler handler) {
 
 // Calling handlers
 
+// How deep the thread is in handlers that call each other.
+static uint32_t *depth_of(mica_world *world) {
+    return MICA_LIKELY(!world->is_shared) ? &world->events->depth : &mi_actor_of(world)->event_depth;
+}
+
 // Begins a trigger or a delivery. False, with the error set: nobody is to be called.
 static bool begin_dispatch(mica_world *world, mi_event_queue *queue, mi_callback *current, const char *call) {
-    mi_events *events = world->events;
-    if (events->depth == MICA_EVENT_DEPTH_MAX) {
+    uint32_t *depth = depth_of(world);
+    if (*depth == MICA_EVENT_DEPTH_MAX) {
         mi_fail(&world->log, MICA_LIMIT, call, "handlers have called each other {} deep, lastly by an event of {}",
                 MI_UINT(MICA_EVENT_DEPTH_MAX), MI_TEXT(queue->type->info.name));
         return false;
     }
-    if (!mi_signal_open_buffers(world)) {
+    mi_world_lock(world);
+    const bool is_open = mi_signal_open_buffers(world);
+    mi_world_unlock(world);
+    if (!is_open) {
         mi_fail_memory(&world->log, call, 0);
         return false;
     }
     // Handlers record as observers do.
-    *current = (mi_callback){.call = call, .commands = mi_signal_commands(world), .outer = world->front.callback};
-    world->front.callback = current;
-    events->depth++;
+    *current = (mi_callback){.call = call, .commands = mi_signal_commands(world)};
+    mi_world_enter_callback(world, current);
+    ++*depth;
     queue->busy++;
     return true;
 }
 
 static void end_dispatch(mica_world *world, mi_event_queue *queue, const mi_callback *current) {
-    world->events->depth--;
-    world->front.callback = current->outer;
+    --*depth_of(world);
+    mi_world_leave_callback(world, current);
     queue->busy--;
     sweep_bindings(queue);
     if (current->commands == world->signals.recorded && mica_commands_count(current->commands) > 0) {
@@ -691,7 +713,7 @@ mica_result mica_event_set_limits(mica_world *world, mica_component component, u
     if (!mi_event_set_tick_limit(&world->heap, queue, tick_count == 0 ? MICA_EVENT_TICKS_DEFAULT : tick_count)) {
         return mi_fail_memory(&world->log, __func__, tick_count * sizeof(uint64_t));
     }
-    world->events->change_count++;
+    count_changes(world, 1);
     queue->count_limit = event_count;
     if (event_count > 0 && queue->next - mi_event_first_unseen(queue) > event_count) {
         drop_before(queue, queue->next - event_count);
@@ -772,7 +794,7 @@ void mi_event_reader_end(mica_event_reader *reader) {
     mi_event_queue *queue = reader->queue;
     mi_heap *heap = &reader->world->heap;
     if (reader->is_lent) {
-        reader->world->events->change_count += 1 + reader->cursor.seen_count + reader->cursor.missed_count;
+        count_changes(reader->world, 1 + reader->cursor.seen_count + reader->cursor.missed_count);
     }
     uint32_t place = queue->readers.count;
     while (queue->readers.data[--place] != reader) {
@@ -812,7 +834,7 @@ uint64_t mi_event_reader_position(const mica_event_reader *reader) {
 void mi_event_reader_place(mica_event_reader *reader, uint64_t position) {
     const mi_event_queue *queue = reader->queue;
     const uint64_t kept_count = queue->next - queue->first;
-    reader->world->events->change_count++;
+    count_changes(reader->world, 1);
     reader->cursor.next = queue->next - (position < kept_count ? position : kept_count);
     reader->cursor.held = reader->cursor.next;
 }

@@ -219,11 +219,13 @@ bool mi_world_open_copy(mica_world *world, mica_entity entity, mica_component co
         table->offset_of[component] != MI_OFFSET_TAG) {
         return false;
     }
-    copy->outer = world->signals.copies;
+    if (MICA_LIKELY(!world->is_shared)) { // nobody else writes it there
+        copy->outer = world->signals.copies;
+        world->signals.copies = copy;
+    }
     copy->entity = entity;
     copy->component = component;
     mi_store_read_lanes(store, table, location, component, copy->value.bytes);
-    world->signals.copies = copy;
     return true;
 }
 

@@ -383,14 +383,14 @@ static bool sort(mi_sorter *sorter, mica_order *order, const char *call) {
     order->ties.count = sorter->kept_ties.count;
     clear_words(order->ties.data, order->ties.count);
     const sort_context context = {.order = order, .elements = sorter->elements.data};
-    const mi_callback callback = {.call = call, .outer = world->front.callback};
-    world->front.callback = &callback;
+    mi_callback callback = {.call = call};
+    mi_world_enter_callback(world, &callback);
     sorter->is_sorting = true;
     order_ties(sorter);
     mi_sort(sorter->others.data, sorter->merged.data, sorter->others.count, compare_elements, &context);
     merge(sorter, order, &context);
     sorter->is_sorting = false;
-    world->front.callback = callback.outer;
+    mi_world_leave_callback(world, &callback);
     order->sorted->count = sorter->merged.count;
     for (uint32_t i = 0; i < sorter->merged.count; i++) {
         order->sorted->entities[i] = sorter->elements.data[sorter->merged.data[i]].entity;

@@ -223,7 +223,9 @@ typedef struct mi_lanes_copy {
 // follows.
 bool mi_world_open_copy(mica_world *world, mica_entity entity, mica_component component, mi_lanes_copy *copy);
 static inline void mi_world_close_copy(mica_world *world, const mi_lanes_copy *copy) {
-    world->signals.copies = copy->outer;
+    if (MICA_LIKELY(!world->is_shared)) {
+        world->signals.copies = copy->outer;
+    }
 }
 // Writes a value that the row of an entity at `location` has in lanes.
 void mi_world_write_lanes(mica_world *world, mica_entity entity, uint32_t location, mica_component component,
@@ -232,6 +234,20 @@ void mi_world_write_lanes(mica_world *world, mica_entity entity, uint32_t locati
 // The generator that a world begins with, and that those of its systems are split from.
 static inline mica_random mi_world_seeded(const mica_world *world) {
     return mica_random_seeded(world->def.seed != 0 ? world->def.seed : MICA_RANDOM_SEED);
+}
+
+// A callback of the program is about to be called, or has returned: meanwhile structure is locked. It is anyway where
+// the world is shared, and the chain of callbacks is one thread's.
+static inline void mi_world_enter_callback(mica_world *world, mi_callback *callback) {
+    if (MICA_LIKELY(!world->is_shared)) {
+        callback->outer = world->front.callback;
+        world->front.callback = callback;
+    }
+}
+static inline void mi_world_leave_callback(mica_world *world, const mi_callback *callback) {
+    if (MICA_LIKELY(!world->is_shared)) {
+        world->front.callback = callback->outer;
+    }
 }
 
 // What the innermost callback that may record is given to record into; NULL: there is none.
