@@ -292,9 +292,8 @@ static bool can_share(const mi_loop *loop) {
     const mica_run *run = loop->run;
     const mica_world *world = run->world;
     const uint32_t walk_count = world->is_shared ? run->actor.walk_count : world->front.walk_count;
-    return world->jobs != NULL && world->front.running_locks && run->span == NULL && walk_count == 0 &&
-           mi_walk_is_plain(loop->query) && !mi_query_asks_changes(loop->query) &&
-           (world->is_shared || !writes_observed(loop->query));
+    return world->jobs != NULL && run->span == NULL && walk_count == 0 && mi_walk_is_plain(loop->query) &&
+           !mi_query_asks_changes(loop->query) && (world->is_shared || !writes_observed(loop->query));
 }
 
 // How many threads are to take part, at most `thread_count`, and in ranges of how many rows; fewer than 2: it does not

@@ -181,6 +181,37 @@ static void loops_within_spans_run_where_they_are(void **state) {
     end(world);
 }
 
+static void spawn_in_span(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    // Structure is locked within the loop, in an exclusive system as well.
+    must(run, mica_entity_is_null(mica_create(mica_run_world(run))));
+    for (int32_t i = 0; i < span->count; i++) {
+        must(run, !mica_entity_is_null(mica_spawn(mica_iter_commands(*span), mica_value_of(Group, {i}))));
+    }
+}
+
+static void loop_exclusively(mica_run *run) {
+    mica_world *world = mica_run_world(run);
+    must(run, mica_parallel_for(run, mica_run_query(run, 0), spawn_in_span, NULL) == MICA_OK);
+    must(run, !mica_entity_is_null(mica_create(world))); // and unlocked again behind it
+}
+
+static void exclusive_systems_share_loops_out(void **state) {
+    (void)state;
+    mica_world *world = begin(4);
+    for (int32_t i = 0; i < 3000; i++) {
+        mica_spawn(world, mica_value_of(Place, {0}));
+    }
+    add(world, &(mica_system_def){.name = "alone",
+                                  .run = loop_exclusively,
+                                  .exclusive = true,
+                                  .query_count = 1,
+                                  .queries = {{.terms = {mica_write(Place)}}}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(mica_world_entity_count(world), 3000 + 3000 + 1);
+    end(world);
+}
+
 static mica_entity leaked; // a placeholder of another span
 
 static void leak_span(mica_run *run, mica_iter *span, void *user) {
@@ -586,6 +617,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_world_is_the_same_on_any_number_of_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_loop_visits_every_span_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(loops_within_spans_run_where_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exclusive_systems_share_loops_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_spans_spawn_is_there_after_the_barrier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(misuse_is_refused_on_any_number_of_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_failure_in_the_plan_counts, set_up, tear_down),
