@@ -116,8 +116,9 @@ static uint64_t version_of(const mi_walk *walk) {
     return walk->actor == NULL ? walk->filter.store->version : walk->actor->version;
 }
 
-// Stamps what the value at a place stands in; `marks` false: as written, but not as changed.
-static void mark_place(const mi_walk *walk, const mi_query_column *column, uint32_t place, bool marks) {
+// Stamps what the value at a place stands in with a version; `marks` false: as written, but not as changed.
+static inline void mark_place(const mi_walk *walk, const mi_query_column *column, uint32_t place, bool marks,
+                              uint64_t version) {
     const mi_store *store = walk->filter.store;
     uint64_t *stamp;
     if (column->pool != NULL) {
@@ -127,21 +128,22 @@ static void mark_place(const mi_walk *walk, const mi_query_column *column, uint3
         uint8_t *base = mi_store_base(store, place);
         stamp = &mi_column_head_of(mi_table_any_column(table, base, column->type->info.id))->stamp;
     }
-    mi_stamp_mark(stamp, marks ? version_of(walk) : mi_stamp_version(*stamp));
+    mi_stamp_mark(stamp, marks ? version : mi_stamp_version(*stamp));
 }
 
 // Stamps what a column's values stand in, likewise.
 static void mark_column(const mi_walk *walk, const mi_query_column *column, bool is_copy, bool marks) {
+    const uint64_t version = version_of(walk);
     const uint32_t first = walk->first_places[column->source];
     if (column->pool != NULL && !is_copy) {
         const uint32_t last_page = (first + walk->count - 1) >> column->pool->page_shift;
         for (uint32_t page = first >> column->pool->page_shift; page <= last_page; page++) {
-            mark_place(walk, column, page << column->pool->page_shift, marks);
+            mark_place(walk, column, page << column->pool->page_shift, marks, version);
         }
         return;
     }
     for (uint32_t k = 0; k < (is_copy ? walk->count : 1); k++) {
-        mark_place(walk, column, is_copy ? walk->picked_places[column->source][k] : first, marks);
+        mark_place(walk, column, is_copy ? walk->picked_places[column->source][k] : first, marks, version);
     }
 }
 
@@ -177,7 +179,7 @@ void mi_walk_mark_row(const mi_walk *walk, uint32_t number, uint32_t row) {
     const mi_query_column *about = &walk->query->columns[number];
     const bool is_run = walk->picked_count == 0;
     mark_place(walk, about, is_run ? walk->first_places[about->source] + row : walk->picked_places[about->source][row],
-               true);
+               true, version_of(walk));
     mi_world_written(walk->query->world, about->type->info.id, walk->entities + row, 1);
 }
 
