@@ -16,6 +16,7 @@ typedef struct arguments {
     double tick_rate;     // ticks a second
     int64_t thread_count; // 0: not given; MICA_THREADS_ALL: one a core
     const char *journal_path;
+    const char *trace_path;
     int64_t synctest_count; // ticks back; 0: no SyncTest
     int64_t from_tick;      // -1: the first
     int64_t to_tick;        // -1: the last

@@ -4,6 +4,7 @@
 #include "say.h"
 #include "session.h"
 #include "statistics.h"
+#include "trace_file.h"
 
 #include <mica/checksum.h>
 #include <mica/diagnose.h>
@@ -28,6 +29,8 @@ static const option options[] = {
      offsetof(arguments, synctest_count)},
     {"--check-threads", NULL, "run every tick on one thread and on N (4), and say what is not the same", OPTION_FLAG,
      offsetof(arguments, check_threads)},
+    {"--trace", "FILE", "write what ran when, on which thread, as JSON that Perfetto opens", OPTION_PATH,
+     offsetof(arguments, trace_path)},
     {"--diagnose", NULL, "print what looks wrong: systems that never ran, queries that match nobody, ...", OPTION_FLAG,
      offsetof(arguments, diagnose)},
     {"--checksum", NULL, "print the checksum of the world after the run", OPTION_FLAG, offsetof(arguments, checksum)},
@@ -51,6 +54,7 @@ typedef struct runner {
     mica_journal *journal;
     mica_synctest *synctest;
     bool checks_threads;
+    trace_file trace;
 } runner;
 
 static bool open_runner(runner *opened, mica_world *world, const arguments *values) {
@@ -62,22 +66,24 @@ static bool open_runner(runner *opened, mica_world *world, const arguments *valu
     if (values->synctest_count > 0) {
         opened->synctest = mica_synctest_create(world, (int32_t)values->synctest_count);
     }
+    const bool has_trace = values->trace_path == NULL || trace_file_open(&opened->trace, world, values->trace_path);
     const bool is_open = (opened->journal != NULL) == (values->journal_path != NULL) &&
                          (opened->synctest != NULL) == (values->synctest_count > 0);
     if (!is_open) {
         say("%s", mica_last_error());
     }
-    return is_open;
+    return is_open && has_trace;
 }
 
 // False: the journal is not complete, which was said.
 static bool close_runner(runner *opened) {
     mica_synctest_destroy(opened->synctest);
+    const bool has_trace = trace_file_close(&opened->trace);
     const bool is_fine = mica_journal_close(opened->journal) == MICA_OK;
     if (!is_fine) {
         say("%s", mica_last_error());
     }
-    return is_fine;
+    return is_fine && has_trace;
 }
 
 static mica_result run_tick(const runner *opened, float delta_seconds) {
@@ -99,6 +105,7 @@ static bool run_ticks(mica_world *world, const arguments *values) {
     for (int64_t tick = 0; is_fine && tick < values->tick_count; tick++) {
         progress_show(&bar, tick);
         is_fine = run_tick(&opened, delta_seconds) == MICA_OK;
+        trace_file_add(&opened.trace);
         if (!is_fine) {
             progress_end(&bar);
             say("%s: tick %llu: %s", values->scene_path, (unsigned long long)mica_world_tick(world), mica_last_error());

@@ -25,15 +25,15 @@ static int name_width(const mica_world *world, const mica_system *systems, int32
 static void print_systems(const mica_world *world, const mica_system *systems, int32_t count, FILE *file) {
     const int width = name_width(world, systems, count);
     const double ticks = (double)mica_world_tick(world);
-    (void)fprintf(file, "\n%-*s  %-12s %10s %12s %10s %10s\n", width, "system", "stage", "runs", "us/tick", "commands",
-                  "skipped");
+    (void)fprintf(file, "\n%-*s  %-12s %10s %12s %10s %10s %10s\n", width, "system", "stage", "runs", "us/tick",
+                  "commands", "skipped", "over");
     for (int32_t i = 0; i < count; i++) {
         mica_system_stats stats;
         if (mica_system_statistics(world, systems[i], &stats) == MICA_OK) {
-            (void)fprintf(file, "%-*s  %-12s %10" PRIu64 " %12.3f %10" PRIu64 " %10" PRIu64 "\n", width, stats.name,
-                          mica_stage_name(world, stats.stage), stats.run_count,
+            (void)fprintf(file, "%-*s  %-12s %10" PRIu64 " %12.3f %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "\n", width,
+                          stats.name, mica_stage_name(world, stats.stage), stats.run_count,
                           ticks > 0 ? stats.total_seconds * 1e6 / ticks : 0.0, stats.command_count,
-                          stats.command_skipped_count);
+                          stats.command_skipped_count, stats.over_budget_count);
         }
     }
 }

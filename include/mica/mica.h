@@ -40,6 +40,7 @@
 #include <mica/system.h>
 #include <mica/thread_check.h>
 #include <mica/timer.h>
+#include <mica/trace.h>
 #include <mica/transform.h>
 #include <mica/type.h>
 #include <mica/undo.h>

@@ -171,14 +171,15 @@ typedef struct mica_system_def {
     bool main_thread; ///< runs on the thread that steps the world, and no other system meanwhile
     bool disabled;    ///< added disabled
     bool yields;      ///< its queries leave out who is in write groups of what they write (`mica_write_group_join`)
+    double budget_seconds;  ///< what a run of it may take: runs that take longer are counted; 0: there is no budget
     bool runs_while_paused; ///< goes on while the world is paused (`mica_world_pause`)
 } mica_system_def;
 
 /// Adds a system, from the next tick on. 0 on failure: `MICA_INVALID` (no name, no function, a stage that there is not
-/// or that is named twice, bad counts, a bad rate, a state of the program that is no enumeration), `MICA_EXISTS` (the
-/// name), `MICA_CYCLE` (its constraints, or what others say of its name, close a cycle; the message names the systems
-/// on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`, `MICA_UNKNOWN` (a component of its access or states),
-/// `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. O(systems). If it has
+/// or that is named twice, bad counts, a bad rate or budget, a state of the program that is no enumeration),
+/// `MICA_EXISTS` (the name), `MICA_CYCLE` (its constraints, or what others say of its name, close a cycle; the message
+/// names the systems on it), `MICA_NO_VALUE` (a tag as state), `MICA_LIMIT`, `MICA_UNKNOWN` (a component of its access
+/// or states), `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. O(systems). If it has
 /// constraints, or others have constraints on it, the plan is made at once, otherwise with the next tick: O(systems *
 /// stages + constraints * log(systems) + what all systems touch).
 MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *def);
@@ -248,6 +249,10 @@ typedef struct mica_system_stats {
     uint64_t command_skipped_count; ///< commands of its buffer that were skipped
     double total_seconds;           ///< in its run function
     double last_seconds;            ///< in the latest run
+    uint64_t over_budget_count;     ///< runs that took longer than the budget
+    uint64_t span_count;            ///< that its parallel loops have visited, those within spans left out
+    uint64_t entity_count;          ///< in these spans
+    double wait_seconds;            ///< in which its loops waited until other threads were through
 } mica_system_stats;
 
 /// What a system did. Refuses: `MICA_UNKNOWN`, `MICA_INVALID` (no place for it). O(log(systems)).

@@ -14,6 +14,7 @@
 // ended; it is started by whoever brings that to 0, once; a step touches what its run owns, its system, and what its
 // access says, and nothing of `mi_systems`.
 #include "run/batch.h"
+#include "run/trace.h"
 
 #include "base/atomic.h"
 #include "base/os.h"
@@ -169,7 +170,11 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
         }
     }
     mi_jobs_run(world->jobs, &batch->group, &batch->steps.data[0].job); // it waits for nobody
+    const uint64_t begin = mi_os_count();
     mi_jobs_wait(world->jobs, &batch->group);
+    if (MICA_UNLIKELY(systems->trace != NULL)) {
+        mi_trace_note(systems, &(mi_trace_record){.kind = MICA_TRACE_WAIT, .begin = begin});
+    }
     mi_world_unshare(world);
     if (MICA_UNLIKELY(systems->watch != NULL)) {
         world->store.version = tick->base_version + end - 1;

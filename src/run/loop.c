@@ -13,7 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/os.h"
-#include "run/system.h"
+#include "run/trace.h"
 #include "world/notice.h"
 #include "world/query.h"
 #include "world/walk.h"
@@ -43,6 +43,8 @@ typedef struct mi_loop_part {
     mi_loop *loop;
     mica_commands *commands; // NULL: not made yet
     uint64_t busy_nanoseconds;
+    uint64_t span_count; // visited
+    uint64_t entity_count;
     mica_run run;
     mi_span span;
 } mi_loop_part;
@@ -74,10 +76,16 @@ static mica_result run_here(const mi_loop *loop, const char *call) {
     }
     (void)call;
     uint64_t number = 0;
+    uint64_t entity_count = 0;
     while (!run.has_failed && mica_iter_next(&span)) {
+        entity_count += (uint64_t)span.count;
         visit(loop, &run, &span, number++);
     }
     mica_iter_end(&span);
+    if (loop->run->span == NULL) { // within spans of another loop, others may run at the same time
+        loop->room->span_count += number;
+        loop->room->entity_count += entity_count;
+    }
     loop->run->has_failed |= run.has_failed;
     return MICA_OK;
 }
@@ -92,12 +100,26 @@ static void run_range(mi_loop_part *part, uint32_t number) {
     span.table_index = range->table_index;
     span.chunk_index = range->chunk_index;
     for (uint32_t i = 0; i < range->span_count && !part->run.has_failed && mica_iter_next(&span); i++) {
+        part->span_count++;
+        part->entity_count += (uint64_t)span.count;
         visit(loop, &part->run, &span, range->first_span + i);
     }
     mica_iter_end(&span);
     mi_commands_end_part(recorded);
     if (part->run.has_failed) {
         mi_lower_first(&loop->failed, number);
+    }
+}
+
+static void note_part(const mi_loop_part *part, uint64_t begin_count) {
+    const mica_run *run = part->loop->run;
+    const mi_systems *systems = mi_systems_find(run->world);
+    if (systems->trace != NULL) {
+        mi_trace_note(systems, &(mi_trace_record){.kind = MICA_TRACE_LOOP,
+                                                  .system_id = run->system->id,
+                                                  .begin = begin_count,
+                                                  .span_count = part->span_count,
+                                                  .entity_count = part->entity_count});
     }
 }
 
@@ -111,6 +133,7 @@ static void run_part(mi_job *job) {
         return;
     }
     const uint64_t begin = mi_os_nanoseconds();
+    const uint64_t begin_count = mi_os_count();
     mi_os_set_float_mode(loop->float_mode);
     part->run.actor.seat = &world->sharing.seats[mi_jobs_thread(world->jobs)];
     mi_actor_enter(&part->run.actor);
@@ -122,6 +145,7 @@ static void run_part(mi_job *job) {
         mica_run_fail(&part->run, MICA_LOCKED, MI_LEFT_WALK);
     }
     part->busy_nanoseconds = mi_os_nanoseconds() - begin;
+    note_part(part, begin_count);
 }
 
 // Cutting
@@ -215,6 +239,8 @@ static bool have_parts(mi_loop *loop, uint32_t count) {
         part->job.function = run_part;
         part->loop = loop;
         part->busy_nanoseconds = 0;
+        part->span_count = 0;
+        part->entity_count = 0;
         part->run = span_run(loop, part->commands);
         part->span.from = loop->random;
         part->run.span = &part->span;
@@ -222,6 +248,19 @@ static bool have_parts(mi_loop *loop, uint32_t count) {
         part->run.actor.run = &part->run;
     }
     return MI_RESERVE(&world->heap, MICA_MEMORY_SYSTEMS, &room->recorded, room->ranges.count);
+}
+
+static void wait_for_parts(const mi_loop *loop, mi_job_group *group) {
+    const mica_run *run = loop->run;
+    const mi_systems *systems = mi_systems_find(run->world);
+    const uint64_t begin = mi_os_count();
+    mi_jobs_wait(run->world->jobs, group);
+    const uint64_t end = mi_os_count();
+    loop->room->wait_count += end > begin ? end - begin : 0;
+    if (systems->trace != NULL) {
+        mi_trace_note(systems, &(mi_trace_record){
+                                   .kind = MICA_TRACE_WAIT, .system_id = run->system->id, .begin = begin, .end = end});
+    }
 }
 
 static void run_parts(mi_loop *loop, uint32_t part_count) {
@@ -232,10 +271,12 @@ static void run_parts(mi_loop *loop, uint32_t part_count) {
         mi_jobs_start(jobs, &group, &parts[i].job);
     }
     run_part(&parts[0].job);
-    mi_jobs_wait(jobs, &group);
+    wait_for_parts(loop, &group);
     uint64_t busy = 0;
     for (uint32_t i = 0; i < part_count; i++) {
         busy += parts[i].busy_nanoseconds;
+        loop->room->span_count += parts[i].span_count;
+        loop->room->entity_count += parts[i].entity_count;
         loop->run->has_failed |= parts[i].run.has_failed;
     }
     note_cost(loop, busy);

@@ -38,7 +38,10 @@ typedef struct mi_loop_room {
     MI_ARRAY(mi_loop_range) ranges;
     MI_ARRAY(mi_commands_part) recorded; // by range
     mi_loop_cost costs[MI_LOOP_COST_COUNT];
-    uint32_t next_cost; // the one to be forgotten next
+    uint32_t next_cost;    // the one to be forgotten next
+    uint64_t span_count;   // that loops have visited
+    uint64_t entity_count; // in these
+    uint64_t wait_count;   // mi_os_count: how long they have waited for other threads
 } mi_loop_room;
 
 void mi_loop_free(mi_loop_room *room, mi_heap *heap);

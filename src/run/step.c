@@ -9,6 +9,7 @@
 // that nothing that happens while the tick is wound up hides it.
 #include "run/batch.h"
 #include "run/extract.h"
+#include "run/trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,6 +96,11 @@ void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t b
     system->last_nanoseconds = end > begin ? (uint64_t)((double)(end - begin) * systems->count_nanoseconds) : 0;
     system->total_nanoseconds += system->last_nanoseconds;
     system->run_count++;
+    system->over_budget_count += system->last_nanoseconds > system->budget_nanoseconds;
+    if (MICA_UNLIKELY(systems->trace != NULL)) {
+        mi_trace_note(systems, &(mi_trace_record){
+                                   .kind = MICA_TRACE_SYSTEM, .system_id = system->id, .begin = begin, .end = end});
+    }
 }
 
 // Fills in what the runs of a tick share.
@@ -242,12 +248,17 @@ void mi_step_take(mi_tick *tick, uint32_t index) {
 }
 
 static void apply_barrier(mi_tick *tick, uint32_t first, uint32_t index) {
+    const uint64_t begin = tick->count;
     tick->systems->world->store.version = tick->base_version + index;
     apply_commands(tick, first, index);
     if (MICA_UNLIKELY(tick->systems->watch != NULL)) {
         mi_step_tell(tick->systems, index);
     }
     tick->count = mi_os_count();
+    if (MICA_UNLIKELY(tick->systems->trace != NULL)) {
+        mi_trace_note(tick->systems,
+                      &(mi_trace_record){.kind = MICA_TRACE_BARRIER, .begin = begin, .end = tick->count});
+    }
 }
 
 // Runs the plan, up to the first failure.
@@ -441,8 +452,12 @@ static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure 
     const uint64_t begin = mi_os_nanoseconds();
     mi_tick tick;
     begin_tick(&tick, systems, delta_seconds, failure);
+    const uint64_t begin_count = tick.count;
     mi_turns_begin(systems, delta_seconds);
     run_plan(&tick);
+    if (MICA_UNLIKELY(systems->trace != NULL)) {
+        mi_trace_note(systems, &(mi_trace_record){.kind = MICA_TRACE_TICK, .begin = begin_count});
+    }
     if (failure->code == MICA_OK) {
         mi_turns_end(systems, delta_seconds);
     }

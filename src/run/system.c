@@ -10,6 +10,7 @@
 // `stop_due` is set, which those that count as started all are.
 #include "run/batch.h"
 #include "run/extract.h"
+#include "run/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,9 @@
 #include "base/os.h"
 #include "store/value.h"
 #include "world/commands.h"
+
+// A longer budget has no end.
+#define BUDGET_SECONDS_END 1e9
 
 static const char *const built_in_stages[MICA_STAGE_OWN] = {
     [MICA_UPDATE] = "update",         [MICA_FIRST] = "first",     [MICA_INPUT] = "input",
@@ -125,6 +129,7 @@ static void free_systems(mica_world *world, void *state) {
     mica_snapshot_release(systems->step_begin);
     mi_plan_free(&systems->plan, heap);
     mi_batch_free(&systems->batch, heap);
+    mi_trace_free(systems);
     mi_plan_free(&systems->next_plan, heap);
     mi_heap_release(heap, MICA_MEMORY_SYSTEMS, systems, sizeof(*systems), _Alignof(mi_systems));
 }
@@ -406,6 +411,10 @@ static mica_result check_def(const mi_systems *systems, const mica_system_def *d
         return mi_fail(log, MICA_INVALID, call, "system \"{}\" has {} further queries, which is not 0 to {}",
                        MI_TEXT(def->name), MI_INT(def->query_count), MI_INT(MICA_SYSTEM_QUERY_MAX));
     }
+    if (!(def->budget_seconds >= 0 && def->budget_seconds < BUDGET_SECONDS_END)) {
+        return mi_fail(log, MICA_INVALID, call, "the budget of system \"{}\" is negative, or too long",
+                       MI_TEXT(def->name));
+    }
     return MICA_OK;
 }
 
@@ -626,6 +635,7 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->enabled_first = !def->disabled;
     system->enabled_next = system->enabled_first;
     system->runs_while_paused = def->runs_while_paused;
+    system->budget_nanoseconds = def->budget_seconds > 0 ? (uint64_t)(def->budget_seconds * 1e9) : UINT64_MAX;
     system->begun_before = systems->begun_count;
     if (mi_turn_make(&system->turn, world, def, call) != MICA_OK || add_places(systems, system, def, call) != MICA_OK ||
         add_texts(world, system, def, call) != MICA_OK ||
@@ -765,6 +775,7 @@ mica_result mica_system_statistics(const mica_world *world, mica_system handle, 
         return mi_fail_plain(&world->log, MICA_INVALID, __func__, "there is no place for the statistics");
     }
     const mica_commands_stats commands = mica_commands_statistics(system->commands);
+    const double count_nanoseconds = mi_systems_find(world)->count_nanoseconds;
     *stats = (mica_system_stats){.name = system->order.name,
                                  .stage = system->order.places[0].stage,
                                  .enabled = system->enabled_next,
@@ -772,6 +783,10 @@ mica_result mica_system_statistics(const mica_world *world, mica_system handle, 
                                  .command_count = commands.applied_count,
                                  .command_skipped_count = commands.skipped_count,
                                  .total_seconds = (double)system->total_nanoseconds * 1e-9,
-                                 .last_seconds = (double)system->last_nanoseconds * 1e-9};
+                                 .last_seconds = (double)system->last_nanoseconds * 1e-9,
+                                 .over_budget_count = system->over_budget_count,
+                                 .span_count = system->loop.span_count,
+                                 .entity_count = system->loop.entity_count,
+                                 .wait_seconds = (double)system->loop.wait_count * count_nanoseconds * 1e-9};
     return MICA_OK;
 }

@@ -41,6 +41,8 @@ typedef struct mi_system {
     uint64_t run_count;
     uint64_t total_nanoseconds;
     uint64_t last_nanoseconds;
+    uint64_t budget_nanoseconds;
+    uint64_t over_budget_count; // runs that took longer
 } mi_system;
 
 // What is said of a system that leaves a walk open.
@@ -155,7 +157,8 @@ typedef struct mi_systems {
     double paused_due_seconds; // real time that no step of the paused world has used yet
     mica_step_function watch;  // is called after each step; NULL: nobody is
     void *watch_user;
-    bool watches_ranges; // steps that run side by side are told of as one, by the last of them; else none do
+    bool watches_ranges;    // steps that run side by side are told of as one, by the last of them; else none do
+    struct mi_trace *trace; // NULL: the world is not traced
     MI_ARRAY(struct mica_extract *) extracts;
     bool restores_failed;                 // the state in which a step begins is restored if it fails
     mica_restore_options restore_options; // how

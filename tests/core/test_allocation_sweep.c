@@ -1410,6 +1410,23 @@ static void make_threads(sweep *s) {
     }
     assert_int_equal(mica_world_step(s->other, 0.5f), MICA_OK);
 }
+static bool trace_begin(sweep *s) {
+    return mica_trace_begin(s->w.world, 8) == MICA_OK;
+}
+static void trace_world(sweep *s) {
+    assert_true(trace_begin(s));
+    assert_int_equal(mica_world_step(s->w.world, 0.5f), MICA_OK);
+}
+static void see_event(const mica_trace_event *event, void *user) {
+    *(bool *)user |= event->kind == MICA_TRACE_TICK;
+}
+static bool the_trace_is_told(sweep *s) {
+    bool has_tick = false;
+    return mica_trace_take(s->w.world, see_event, &has_tick) >= 0 && has_tick;
+}
+static bool the_trace_ends(sweep *s) {
+    return mica_trace_end(s->w.world) == MICA_OK;
+}
 static bool world_check_threads(sweep *s) {
     return mica_world_check_threads(s->other, 0.5f, NULL) == MICA_OK;
 }
@@ -1586,6 +1603,7 @@ static const sweep_operation operations[] = {
     {"mica_system_add", system_add, NULL, false},
     {"mica_system_add_named", system_add_named, fill_catalog, false},
     {"mica_timer_system_add", timer_system_add, know_timers, false},
+    {"mica_trace_begin", trace_begin, NULL, false},
     {"mica_transform_resolve", transform_resolve, NULL, false},
     {"mica_transform_system_add", transform_system_add, NULL, false},
     {"mica_world_advance", world_advance, let_system_spawn, true},
@@ -2363,6 +2381,8 @@ static const sweep_operation needs_nothing[] = {
     {"mica_system_remove", a_system_is_removed, NULL, false},
     {"mica_system_state", systems_answer, NULL, false},
     {"mica_system_statistics", systems_answer, NULL, false},
+    {"mica_trace_end", the_trace_ends, trace_world, false},
+    {"mica_trace_take", the_trace_is_told, trace_world, false},
     {"mica_transform_construct", poses_are_computed, NULL, false},
     {"mica_transform_from_matrix", poses_are_computed, NULL, false},
     {"mica_transform_matrix", poses_are_computed, NULL, false},

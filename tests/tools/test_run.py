@@ -141,10 +141,10 @@ class Run(ProgramTest):
         purposes = [int(line.split()[1]) for line in lines[:lines.index("")] if line.startswith("  ")]
         self.assertEqual(counts["bytes"], sum(purposes))
         head = next(i for i, line in enumerate(lines) if line.startswith("system "))
-        self.assertEqual(lines[head].split(), ["system", "stage", "runs", "us/tick", "commands", "skipped"])
+        self.assertEqual(lines[head].split(), ["system", "stage", "runs", "us/tick", "commands", "skipped", "over"])
         rows = {line.split()[0]: line.split()[1:] for line in lines[head + 1:]}
         self.assertEqual(list(rows), ["count", "resolve_transforms"])
-        self.assertEqual(rows["count"][:2] + rows["count"][3:], ["update", "50", "50", "0"])
+        self.assertEqual(rows["count"][:2] + rows["count"][3:], ["update", "50", "50", "0", "0"])
         self.assertEqual(rows["resolve_transforms"][:2], ["resolve", "50"])
         self.assertGreater(float(rows["count"][2]), 0)
         self.assertEqual(len({len(line) for line in lines[head:]}), 1)

@@ -63,6 +63,32 @@ class Threads(ProgramTest):
         arguments = ["run", self.counters(), "--plugin", plugin("counter"), "--ticks", "20"]
         self.assertEqual(self.checksum(*arguments, "--check-threads"), self.checksum(*arguments))
 
+    def test_a_trace_tells_of_every_tick_and_run(self):
+        self.done("run", self.counters(), "--plugin", plugin("counter"), "--ticks", "20", "--threads", "3", "--trace",
+                  "trace.json")
+        with open(self.path("trace.json"), encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        rows = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+        self.assertEqual(rows[0], "thread 0 (steps the world)")
+        done = [event for event in events if event["ph"] == "X"]
+        self.assertEqual(len(done) + len(rows), len(events))
+        self.assertEqual({event["tid"] for event in done}, set(rows))
+        ticks = [event for event in done if event["cat"] == "tick"]
+        self.assertEqual([event["args"]["tick"] for event in ticks], list(range(20)))
+        runs = [event for event in done if event["cat"] == "system"]
+        self.assertEqual(sum(event["name"] == "count" for event in runs), 20)
+        self.assertEqual(sum(event["name"] == "resolve_transforms" for event in runs), 20)
+        for event in runs:  # what a tick has run lies within it; times are rounded
+            tick = ticks[event["args"]["tick"]]
+            self.assertGreaterEqual(event["ts"], tick["ts"] - 0.01)
+            self.assertLessEqual(event["ts"] + event["dur"], tick["ts"] + tick["dur"] + 0.01)
+
+    def test_a_trace_that_cannot_be_written_is_a_failure(self):
+        scene = self.counters()
+        for path, message in (("/nowhere/t.json", "could not be created: "), ("/dev/full", "could not be written: ")):
+            self.refused(1, f"{path}: {message}", "run", scene, "--plugin", plugin("counter"), "--ticks", "3", "--trace",
+                         path)
+
     def test_wrong_usage(self):
         scene = self.counters()
         self.refused(2, "at least 2 threads", "run", scene, "--check-threads", "--threads", "1")
