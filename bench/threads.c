@@ -178,12 +178,11 @@ static uint64_t values_check(void *context) {
 
 // Many systems
 
-#define KINDS(DO)                                                                                                   \
-    DO(0)                                                                                                           \
-    DO(1)                                                                                                           \
-    DO(2)                                                                                                           \
-    DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) \
-        DO(20) DO(21) DO(22) DO(23) DO(24) DO(25) DO(26) DO(27) DO(28) DO(29) DO(30) DO(31)
+// clang-format off
+#define KINDS(DO) \
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15) \
+    DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23) DO(24) DO(25) DO(26) DO(27) DO(28) DO(29) DO(30) DO(31)
+// clang-format on
 #define DEFINE_KIND(N) MICA_STRUCT(Kind##N, { int32_t value; });
 KINDS(DEFINE_KIND)
 #define KIND_TYPE(N) mica_type_of(Kind##N),
