@@ -66,7 +66,7 @@ static void visit(const mi_loop *loop, mica_run *run, mica_iter *span, uint64_t 
 }
 
 // Goes over all spans here.
-static mica_result run_here(const mi_loop *loop, const char *call) {
+static mica_result run_here(const mi_loop *loop) {
     mi_span own = {.from = loop->random};
     mica_run run = span_run(loop, loop->run->commands);
     run.span = &own;
@@ -74,7 +74,6 @@ static mica_result run_here(const mi_loop *loop, const char *call) {
     if (!span.open) {
         return mica_last_result();
     }
-    (void)call;
     uint64_t number = 0;
     uint64_t entity_count = 0;
     while (!run.has_failed && mica_iter_next(&span)) {
@@ -364,7 +363,7 @@ static mica_result run_loop(mi_loop *loop, const char *call) {
         return result;
     }
     const uint64_t begin = thread_count > 1 ? mi_os_nanoseconds() : 0;
-    result = run_here(loop, call);
+    result = run_here(loop);
     if (thread_count > 1) {
         note_cost(loop, mi_os_nanoseconds() - begin);
     }
