@@ -4,7 +4,7 @@
 // others, which are folded and leave again; so observers, counts and moves are those of the single verbs.
 #include "base/assert.h"
 #include "world/command_buffer.h"
-#include "world/query.h"
+#include "world/walk.h"
 
 static bool is_placeholder(void *user, mica_entity *entity) {
     bool *found = user;
@@ -179,16 +179,16 @@ mica_result mi_matching_apply(mica_commands *commands, uint32_t at, const char *
     const mi_command command = commands->commands.data[at]; // which may move
     const mi_matching *matching = command.data;
     const mica_result result = mi_query_check(matching->query, call);
-    const int32_t count = result == MICA_OK ? mica_query_count(matching->query) : 0;
-    if (count == 0) {
-        return result;
+    const int32_t count = result == MICA_OK ? mi_query_list(matching->query, NULL, 0, call) : 0;
+    if (count <= 0) {
+        return count < 0 ? MICA_OUT_OF_MEMORY : result;
     }
     const size_t byte_size = (size_t)count * sizeof(mica_entity);
     mica_entity *entities = mi_commands_take_memory(commands, byte_size, _Alignof(mica_entity));
     if (entities == NULL) {
         return mi_fail_memory(&commands->world->log, call, byte_size);
     }
-    if (mica_query_entities(matching->query, entities, count) != count) {
+    if (mi_query_list(matching->query, entities, count, call) < 0) {
         return MICA_OUT_OF_MEMORY;
     }
     if (command.kind == MI_COMMAND_DESTROY_MATCHING) {

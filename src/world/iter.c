@@ -371,6 +371,10 @@ static int32_t list_entities(mica_query *query, mica_entity *entities, int32_t c
     return (int32_t)count;
 }
 
+int32_t mi_query_list(mica_query *query, mica_entity *entities, int32_t capacity, const char *call) {
+    return list_entities(query, entities, capacity, false, call);
+}
+
 int32_t mica_query_count(mica_query *query) {
     static const char call[] = "mica_query_count";
     if (mi_query_check(query, call) != MICA_OK) {

@@ -109,6 +109,9 @@ mi_walk *mi_walk_open(mica_query *query, bool wants_columns);
 // The same over those entities of a list that match, in the list's order in every span and from span to span; all of
 // them are alive.
 mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t count);
+// Writes up to `capacity` entities that match, in order of visit; how many match. The query is up to date. -1:
+// MICA_OUT_OF_MEMORY, set for `call`.
+int32_t mi_query_list(mica_query *query, mica_entity *entities, int32_t capacity, const char *call);
 // Goes to the next span; false at the end.
 bool mi_walk_next(mi_walk *walk);
 void mi_walk_close(mi_walk *walk);
