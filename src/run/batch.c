@@ -112,11 +112,14 @@ static void run_job(mi_job *job) {
     while (step != NULL) {
         const uint32_t index = batch->first + (uint32_t)(step - batch->steps.data);
         const mi_plan_step *planned = &plan->steps.data[index];
-        const uint32_t *waiters = plan->waiters.data + planned->first_waiter;
         run_step(batch, index);
         step = NULL;
-        for (uint32_t i = 0; i < planned->waiter_count && waiters[i] < batch->end; i++) {
-            mi_batch_step *waiter = &batch->steps.data[waiters[i] - batch->first];
+        for (uint32_t i = 0; i < planned->waiter_count; i++) {
+            const uint32_t later = plan->waiters.data[planned->first_waiter + i];
+            if (later >= batch->end) {
+                break;
+            }
+            mi_batch_step *waiter = &batch->steps.data[later - batch->first];
             if (!mi_count_down(&waiter->waiting)) {
                 continue;
             }

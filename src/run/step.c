@@ -264,14 +264,13 @@ static void apply_barrier(mi_tick *tick, uint32_t first, uint32_t index) {
 // Runs the plan, up to the first failure.
 static void run_plan(mi_tick *tick) {
     const mi_plan *plan = &tick->systems->plan;
-    const mi_plan_batch *batch = plan->batches.data;
-    const mi_plan_batch *batch_end = batch + plan->batches.count;
+    uint32_t batch = 0;
     uint32_t unapplied = 0; // the first step whose commands wait for a barrier
     uint32_t i = 0;
     while (i < plan->steps.count && tick->failure->code == MICA_OK) {
-        const bool begins_batch = batch != batch_end && batch->first == i;
-        if (begins_batch && mi_batch_run(tick, batch)) {
-            i = batch->end;
+        const bool begins_batch = batch < plan->batches.count && plan->batches.data[batch].first == i;
+        if (begins_batch && mi_batch_run(tick, &plan->batches.data[batch])) {
+            i = plan->batches.data[batch].end;
             tick->count = mi_os_count();
         } else if (plan->steps.data[i].system == NULL) {
             apply_barrier(tick, unapplied, i);
