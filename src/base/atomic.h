@@ -89,6 +89,7 @@ static inline void mi_lower_first(uint32_t *first, uint32_t number) {
     }
 }
 
+// A count of changes, looked at when all threads have been waited for, so relaxed is enough.
 static inline void mi_add_number(uint64_t *number, uint64_t difference) {
     __atomic_fetch_add(number, difference, __ATOMIC_RELAXED);
 }

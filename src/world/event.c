@@ -13,7 +13,6 @@
 #include "world/event.h"
 
 #include "base/assert.h"
-#include "base/atomic.h"
 #include "store/value.h"
 #include "world/actor.h"
 #include "world/notice.h"
@@ -353,11 +352,7 @@ bool mi_events_have(mica_world *world) {
 
 // Something of the events that no other count tells is another now.
 static void count_changes(mica_world *world, uint64_t count) {
-    if (MICA_LIKELY(!world->is_shared)) {
-        world->events->change_count += count;
-    } else {
-        mi_add_number(&world->events->change_count, count);
-    }
+    mi_world_count(world, &world->events->change_count, count);
 }
 
 static mi_event_queue *find_queue(const mica_world *world, mica_component component) {

@@ -8,7 +8,6 @@
 //
 // Invariants: where `value` is NULL the version is 0; entries from the array's end on do not exist; a value that
 // observers are being told of stays where it is.
-#include "base/atomic.h"
 #include "store/ranges.h"
 #include "store/stamp.h"
 #include "world/notice.h"
@@ -35,12 +34,7 @@ static mi_resource *find(const mica_world *world, mica_component component) {
 }
 
 static void count_change(mica_world *world, const mi_resource *resource) {
-    uint64_t *count = &world->resource_changes[resource->is_heavy];
-    if (MICA_LIKELY(!world->is_shared)) {
-        ++*count;
-    } else {
-        mi_next_number(count);
-    }
+    mi_world_count(world, &world->resource_changes[resource->is_heavy], 1);
 }
 
 // The value may be another one now.

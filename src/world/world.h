@@ -1,6 +1,7 @@
 // The world's inside: what the parts above the store share.
 #pragma once
 
+#include "base/atomic.h"
 #include "base/error.h"
 #include "base/os.h"
 #include "store/pools.h"
@@ -198,6 +199,15 @@ static inline void mi_world_lock(mica_world *world) {
 static inline void mi_world_unlock(mica_world *world) {
     if (MICA_UNLIKELY(world->is_shared)) {
         mi_lock_give(&world->sharing.lock);
+    }
+}
+
+// Adds to a count of the world's that threads which share it add to as well.
+static inline void mi_world_count(const mica_world *world, uint64_t *count, uint64_t difference) {
+    if (MICA_LIKELY(!world->is_shared)) {
+        *count += difference;
+    } else {
+        mi_add_number(count, difference);
     }
 }
 

@@ -9,7 +9,7 @@
 
 #include <mica/mica.h>
 
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 MICA_STRUCT(Position, { float x; });
@@ -27,9 +27,7 @@ typedef struct fixture {
 static int set_up(void **state) {
     static fixture shared;
     shared = (fixture){0};
-    test_allocator_init(&shared.allocator);
-    const mica_allocator hooks = test_allocator_hooks(&shared.allocator);
-    mi_heap_init(&shared.heap, &hooks);
+    test_heap_begin(&shared.allocator, &shared.heap);
     *state = &shared;
     return 0;
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
+#include "support/test_heap.h"
 #include "support/test_random.h"
 
 static const mica_stage two_stages[] = {MICA_UPDATE, MICA_PHYSICS};
@@ -23,9 +23,7 @@ typedef struct fixture {
 static int set_up(void **state) {
     static fixture shared;
     shared = (fixture){0};
-    test_allocator_init(&shared.allocator);
-    const mica_allocator hooks = test_allocator_hooks(&shared.allocator);
-    mi_heap_init(&shared.heap, &hooks);
+    test_heap_begin(&shared.allocator, &shared.heap);
     *state = &shared;
     return 0;
 }
