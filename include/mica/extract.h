@@ -73,9 +73,9 @@ MICA_API void *mica_frame_add_items(mica_frame *frame, int32_t list, uint32_t it
 /// As `mica_frame_add_items`, as a `T *`.
 #define mica_frame_add(FRAME, LIST, T, COUNT) ((T *)mica_frame_add_items((FRAME), (LIST), (uint32_t)sizeof(T), (COUNT)))
 
-// Reading, on any thread, one at a time
+// Reading: who asks for frames is one thread at a time, any one
 
-/// The latest frame that was published, good for reading until the next call; NULL: there is none yet (no error), or
+/// The latest frame that was published, good for reading, also by several threads at once, until the next call; NULL: there is none yet (no error), or
 /// `MICA_INVALID` (no extract). Does not wait. O(1).
 MICA_API const mica_frame *mica_extract_latest(mica_extract *extract);
 

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "support/test_run.h"
+
 MICA_STRUCT_WITH(Place, (.storage = MICA_TABLE), { float x, y; });
 MICA_STRUCT_WITH(Speed, (.storage = MICA_TABLE), { float x, y; });
 MICA_STRUCT_WITH(Life, (.storage = MICA_TABLE), { int32_t left; });
@@ -25,18 +27,6 @@ MICA_STRUCT(Score, { int64_t hits; });
 MICA_STRUCT(Count, { int64_t runs; });
 
 enum { CHURN_ENTITIES = 3000 };
-
-// Systems run on several threads, where assertions would end the wrong one: they fail the tick.
-static inline void must(mica_run *run, bool holds) {
-    if (!holds) {
-        mica_run_fail(run, mica_last_result(), mica_last_error());
-    }
-}
-
-// To be called behind walks, which do nothing where there is no memory to open them: the error was cleared before.
-static inline void must_have_walked(mica_run *run) {
-    must(run, mica_last_result() != MICA_OUT_OF_MEMORY);
-}
 
 static inline void churn_move(mica_run *run) {
     mica_error_clear();

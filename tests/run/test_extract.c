@@ -341,6 +341,72 @@ static void a_reader_on_another_thread_sees_whole_frames_in_order(void **state) 
     assert_int_equal(read.torn_count, 0);
 }
 
+// Several lists
+
+enum { MARK_COUNT = 500 };
+
+typedef struct mark {
+    uint64_t tick;
+} mark;
+
+static void draw_list(mica_run *run) {
+    const int32_t list = *(const int32_t *)mica_run_user(run);
+    mica_frame *frame = mica_run_frame(run, extract);
+    mark *marks = mica_frame_add(frame, list, mark, MARK_COUNT);
+    if (marks == NULL) {
+        mica_run_fail(run, mica_last_result(), mica_last_error());
+        return;
+    }
+    for (int32_t i = 0; i < MARK_COUNT; i++) {
+        marks[i].tick = mica_run_tick(run) + 1;
+    }
+}
+
+typedef struct list_reading {
+    const mica_frame *frame;
+    int32_t list;
+    int32_t right_count; // marks of the frame's own tick
+} list_reading;
+
+static void *read_list(void *argument) {
+    list_reading *read = argument;
+    const uint64_t tick = mica_frame_describe(read->frame).tick;
+    int32_t count = 0;
+    const mark *marks = mica_frame_list(read->frame, read->list, mark, &count);
+    for (int32_t i = 0; i < count; i++) {
+        read->right_count += marks[i].tick == tick;
+    }
+    return NULL;
+}
+
+static void lists_are_filled_side_by_side_and_read_by_several_threads(void **state) {
+    (void)state;
+    static const int32_t lists[2] = {0, 1};
+    mica_world *own = mica_world_create(&(mica_world_def){.thread_count = 3, .always_parallel = true});
+    extract = mica_extract_create(own, &(mica_extract_def){.lists = {mica_list_of(mark, 0), mica_list_of(mark, 0)}});
+    assert_non_null(extract);
+    const mica_system_def defs[2] = {
+        {.name = "left", .run = draw_list, .query = {mica_read(Body)}, .user = (void *)(uintptr_t)&lists[0]},
+        {.name = "right", .run = draw_list, .query = {mica_read(Body)}, .user = (void *)(uintptr_t)&lists[1]},
+    };
+    assert_int_not_equal(mica_system_add(own, &defs[0]).id, 0);
+    assert_int_not_equal(mica_system_add(own, &defs[1]).id, 0);
+    assert_int_equal(mica_world_step(own, 1), MICA_OK);
+    for (int32_t i = 0; i < 20; i++) {
+        const mica_frame *frame = mica_extract_latest(extract);
+        list_reading read[2] = {{frame, 0, 0}, {frame, 1, 0}};
+        pthread_t readers[2];
+        assert_int_equal(pthread_create(&readers[0], NULL, read_list, &read[0]), 0);
+        assert_int_equal(pthread_create(&readers[1], NULL, read_list, &read[1]), 0);
+        assert_int_equal(mica_world_step(own, 1), MICA_OK); // fills another frame meanwhile
+        assert_int_equal(pthread_join(readers[0], NULL), 0);
+        assert_int_equal(pthread_join(readers[1], NULL), 0);
+        assert_int_equal(read[0].right_count, MARK_COUNT);
+        assert_int_equal(read[1].right_count, MARK_COUNT);
+    }
+    mica_world_destroy(own);
+}
+
 int main(void) {
 #define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -357,6 +423,7 @@ int main(void) {
         CASE(items_lie_at_their_alignment),
         CASE(frames_that_are_alike_allocate_nothing),
         CASE(a_reader_on_another_thread_sees_whole_frames_in_order),
+        CASE(lists_are_filled_side_by_side_and_read_by_several_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -368,6 +368,61 @@ static void a_span_that_fails_fails_the_tick(void **state) {
     }
 }
 
+static bool is_asked(const mica_run *run) {
+    return *(const bool *)mica_run_user(run);
+}
+
+static void fail_span_if_asked(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    Place *place = mica_write_of(*span, Place);
+    place[0].x += 1;
+    mica_spawn(mica_iter_commands(*span), mica_value_of(Place, {0}));
+    if (is_asked(run)) {
+        mica_run_fail(run, MICA_IO, "as asked");
+    }
+}
+
+static void fail_if_asked(mica_run *run) {
+    must(run, mica_parallel_for(run, NULL, fail_span_if_asked, NULL) == MICA_OK);
+}
+
+static uint64_t exact_checksum(mica_world *world) {
+    uint64_t sum = 0;
+    assert_int_equal(mica_world_checksum(world, &(mica_checksum_options){.exact = true}, &sum), MICA_OK);
+    return sum;
+}
+
+// Beside others, and when barriers have applied what they have recorded.
+static void a_tick_that_fails_is_taken_back_on_several_threads(void **state) {
+    (void)state;
+    static const mica_stage stages[] = {MICA_UPDATE, MICA_LAST};
+    for (int32_t i = 0; i < 2; i++) {
+        bool asks[2] = {false, false};
+        mica_world *worlds[2];
+        for (int32_t k = 0; k < 2; k++) {
+            worlds[k] = begin_churn(4);
+            const mica_system_def fails = {.name = "fails",
+                                           .run = fail_if_asked,
+                                           .stage = stages[i],
+                                           .query = {mica_write(Place), mica_with(Speed)},
+                                           .user = &asks[k]};
+            add(worlds[k], &fails);
+        }
+        assert_int_equal(mica_world_restore_failed_ticks(worlds[0], true, NULL), MICA_OK);
+        for (int32_t tick = 0; tick < 6; tick++) {
+            asks[0] = true;
+            assert_int_equal(mica_world_step(worlds[0], 1), MICA_IO);
+            asks[0] = false;
+            assert_int_equal(exact_checksum(worlds[0]), exact_checksum(worlds[1]));
+            assert_int_equal(mica_world_step(worlds[0], 1), MICA_OK);
+            assert_int_equal(mica_world_step(worlds[1], 1), MICA_OK);
+        }
+        assert_int_equal(exact_checksum(worlds[0]), exact_checksum(worlds[1]));
+        end(worlds[0]);
+        end(worlds[1]);
+    }
+}
+
 // Observers, and systems that change systems
 
 static char heard[64];
@@ -623,6 +678,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_first_failure_in_the_plan_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_walk_that_is_left_open_fails_the_tick_and_locks_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_span_that_fails_fails_the_tick, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_tick_that_fails_is_taken_back_on_several_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_writes_what_is_observed_runs_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_word_in_the_plan_enables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_thread_rounds_as_the_one_that_steps, set_up, tear_down),
