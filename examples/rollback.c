@@ -42,7 +42,7 @@ static void fly(mica_run *run) {
 static mica_world *open_match(void) {
     mica_world *world = mica_world_create(NULL);
     const mica_system_def systems[] = {
-        {.name = "steer", .run = steer, .query = {mica_write(Place), mica_read(Player)}},
+        {.name = "steer", .run = steer, .query = {mica_write(Place), mica_read(Player)}, .access = {mica_reads(Input)}},
         {.name = "fly", .run = fly, .after = {"steer"}, .query = {mica_write(Place), mica_write(Shot)}},
     };
     for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {

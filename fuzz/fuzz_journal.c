@@ -46,8 +46,11 @@ static void turn(mica_run *run) {
 static mica_world *open_world(test_allocator *allocator) {
     mica_world *world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(allocator)});
     FUZZ_CHECK(world != NULL, mica_last_error());
-    const mica_system_def def = {
-        .name = "turn", .run = turn, .state = mica_type_of(Mill), .query = {mica_write(Place)}};
+    const mica_system_def def = {.name = "turn",
+                                 .run = turn,
+                                 .state = mica_type_of(Mill),
+                                 .query = {mica_write(Place)},
+                                 .access = {mica_reads(Push)}};
     FUZZ_CHECK(mica_register(world, Ore) != 0 && mica_register(world, Push) != 0, mica_last_error());
     FUZZ_CHECK(mica_system_add(world, &def).id != 0, mica_last_error());
     return world;

@@ -14,7 +14,10 @@
 /// components of entities that it looks up, resources, events (to send is to write), and types that stand for anything
 /// that systems share. Two systems conflict if one of them writes what the other reads or writes. Between two barriers
 /// those that conflict run in the order of the plan, one after the other; those that do not may run side by side.
-/// *Exclusive* systems, those without any query and access among them, run by themselves.
+/// *Exclusive* systems, those without any query and access among them, run by themselves. In debug builds, or where
+/// `mica_world_def.validate` asks for it, calls by which a system touches what it has not declared are refused with
+/// `MICA_NO_ACCESS` and fail the tick: verbs on values of components, walks over further queries, pools' arrays,
+/// resources, events, indexes. Whether an entity is alive and what it has is no access, and what is recorded is none.
 ///
 /// **Turns.** An enabled system runs in each tick unless its definition says when it has its turn: every so many ticks,
 /// after an interval of time, only while, or at the moment when, a *state of the program* has a value, and only if its

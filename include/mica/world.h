@@ -53,6 +53,16 @@ typedef enum mica_net_mode {
     MICA_NET_LISTEN_SERVER ///< with one
 } mica_net_mode;
 
+/// Whether calls of systems are checked against the access that the systems have declared (system.h).
+typedef enum mica_validation {
+    MICA_VALIDATE_DEFAULT = 0, ///< on in debug builds of the library, off in others
+    MICA_VALIDATE_OFF,
+    /// What a system that is not exclusive, or its condition, touches by a call without having declared it is refused
+    /// with `MICA_NO_ACCESS`, and fails the tick: the error names system, component, entity (where there is one) and
+    /// call. The same on any number of threads.
+    MICA_VALIDATE_ACCESS
+} mica_validation;
+
 /// How a world is made. Zero is the default everywhere.
 typedef struct mica_world_def {
     const char *name;         ///< for messages; copied; NULL: "world"
@@ -74,15 +84,16 @@ typedef struct mica_world_def {
     int32_t
         thread_count; ///< that run systems, the one that steps the world included; 0: 1; `MICA_THREADS_ALL`: one a core
     mica_jobs *jobs;  ///< the pool that they come from, shared with others (jobs.h), in place of `thread_count`
-    bool always_parallel;   ///< also where it takes longer than one thread would: for tests
-    mica_world_kind kind;   ///< what it is for (worlds.h)
-    mica_net_mode net_mode; ///< until `mica_world_set_net_mode`
+    mica_validation validate; ///< whether systems are held to what they have declared
+    bool always_parallel;     ///< also where it takes longer than one thread would: for tests
+    mica_world_kind kind;     ///< what it is for (worlds.h)
+    mica_net_mode net_mode;   ///< until `mica_world_set_net_mode`
 } mica_world_def;
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
-/// outside the range of a float, a negative limit, a net mode that there is not, memory without a size, a budget for
-/// the schema), or as `mica_world_make_room` and `mica_jobs_create`. `def` may be NULL. O(1), and what the room and
-/// threads cost.
+/// outside the range of a float, a negative limit, a net mode or validation that there is not, memory without a size, a
+/// budget for the schema), or as `mica_world_make_room` and `mica_jobs_create`. `def` may be NULL. O(1), and what the
+/// room and threads cost.
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;

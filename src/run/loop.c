@@ -384,7 +384,10 @@ mica_result mica_parallel_for(mica_run *run, mica_query *query, mica_span_functi
                                : query == NULL  ? "a query"
                                                 : "a query of its own world"));
     }
-    const mica_result result = mi_query_check(query, call);
+    mica_result result = mi_query_check(query, call);
+    if (result == MICA_OK) {
+        result = mi_access_check_query(query, call);
+    }
     if (result != MICA_OK) {
         return result;
     }

@@ -3,7 +3,7 @@
 
 #include <mica/system.h>
 
-#include "run/access.h"
+#include "world/access.h"
 
 // What decides a system's places in the plan. The lists of names end at the first NULL or when they are full; a name
 // that nobody has is no constraint.

@@ -188,6 +188,7 @@ mi_systems *mi_systems_open(mica_world *world, const char *call) {
     systems->first_nanoseconds = mi_os_nanoseconds();
     systems->first_count = mi_os_count();
     systems->time_scale = 1;
+    world->access_face = &mi_systems_access_face;
     const mi_extension extension = {.key = &extension_key,
                                     .state = systems,
                                     .stop = stop_systems,
@@ -484,6 +485,9 @@ static mica_result add_access(mica_world *world, mi_system *system, const mica_s
     }
     system->order.exclusive = def->exclusive || (lists_nothing && system->query == NULL && system->query_count == 0);
     system->order.main_thread = def->main_thread;
+    if (world->validates) {
+        mi_system_validate(system);
+    }
     return complete ? MICA_OK
                     : mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for the access of system \"{}\"",
                               MI_TEXT(def->name));

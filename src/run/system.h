@@ -10,11 +10,18 @@
 #include "world/event.h"
 #include "world/world.h"
 
+// What a system that is held to its access is made of; its functions lead here (run/validation.c).
+typedef struct mi_checked {
+    void (*run)(mica_run *run);
+    bool (*condition)(mica_run *run);
+} mi_checked;
+
 typedef struct mi_system {
     mi_plan_system order; // first: a plan's steps lead back to the system
     uint32_t id;
     uint32_t place;                      // in `named`
     void (*functions[3])(mica_run *run); // by mi_call, but for the condition; those to start and to stop may be NULL
+    mi_checked checked;
     void *user;
     mica_random random; // its own generator
     mica_query *query;  // NULL: none
@@ -188,6 +195,11 @@ bool mi_systems_describe(mi_systems *systems);
 
 // Takes the systems that were removed during a tick out, and runs their stop functions. Not during a tick.
 void mi_systems_sweep(mi_systems *systems);
+
+// Holds the system to what it has declared from now on, unless it is exclusive.
+void mi_system_validate(mi_system *system);
+// What runs of systems are to the checks.
+extern const struct mi_access_face mi_systems_access_face;
 
 // The generator of random numbers that a system of this name begins with.
 mica_random mi_system_first_random(const mica_world *world, const char *name);

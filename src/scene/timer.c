@@ -87,5 +87,6 @@ mica_system mica_timer_system_add(mica_world *world) {
     return mica_system_add(world, &(mica_system_def){.name = "fire_timers",
                                                      .stage = MICA_PRE_UPDATE,
                                                      .run = run_timers,
-                                                     .query = {mica_write(mica_timer)}});
+                                                     .query = {mica_write(mica_timer)},
+                                                     .access = {mica_writes(mica_timer_fired)}});
 }

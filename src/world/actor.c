@@ -6,6 +6,7 @@
 #include "world/actor.h"
 
 #include "base/assert.h"
+#include "world/access_check.h"
 #include "world/index.h"
 #include "world/query.h"
 #include "world/walk.h"
@@ -172,6 +173,9 @@ mica_result mi_world_share(mica_world *world, const char *call) {
     if (sharing->holds_copies) {
         mi_store_count_copied(&world->store, true);
     }
+    if (world->validates) {
+        mi_access_begin_checks(world);
+    }
     sharing->locked_before = front->running_locks;
     sharing->watched_before = front->is_watched;
     sharing->writes_before = front->watches_writes;
@@ -194,5 +198,8 @@ void mi_world_unshare(mica_world *world) {
     front->watches_writes = sharing->writes_before;
     if (sharing->holds_copies) {
         mi_store_count_copied(&world->store, false);
+    }
+    if (world->validates) {
+        mi_access_end_checks(world);
     }
 }

@@ -512,6 +512,9 @@ MI_APART static mica_result set_slowly(mica_world *world, mica_entity entity, mi
                                        const void *value, const char *call) {
     verb_target target = {0};
     mica_result result = find_target(world, entity, component, &target, call);
+    if (result == MICA_OK) {
+        result = mi_world_check_access(world, component, true, entity, call);
+    }
     if (result != MICA_OK) {
         return result;
     }
@@ -774,6 +777,9 @@ MI_COLD static void *fail_get(const mica_world *world, mica_entity entity, mica_
 MI_APART static const void *get_settled(const mica_world *world, mica_entity entity, mica_component component,
                                         const char *call) {
     uint64_t *version = NULL;
+    if (mi_access_check(world, component, false, entity, call) != MICA_OK) {
+        return NULL;
+    }
     mi_world_settle(world, entity, component);
     const void *value = find_value(world, entity, component, &version);
     return value != NULL ? value : fail_get(world, entity, component, call);
@@ -798,6 +804,9 @@ MI_APART static void *get_write(mica_world *world, mica_entity entity, mica_comp
         return fail_get(world, entity, component, call);
     }
     if (!is_settled(world)) {
+        if (mi_access_check(world, component, true, entity, call) != MICA_OK) {
+            return NULL;
+        }
         mi_world_settle(world, entity, component);
     }
     uint64_t *version = NULL;
@@ -833,7 +842,10 @@ mica_result mica_entity_patch(mica_world *world, mica_entity entity, mica_compon
                               void (*change)(void *value, void *user), void *user) {
     static const char call[] = "mica_entity_patch";
     verb_target target = {0};
-    const mica_result result = find_target(world, entity, component, &target, call);
+    mica_result result = find_target(world, entity, component, &target, call);
+    if (result == MICA_OK) {
+        result = mi_world_check_access(world, component, true, entity, call);
+    }
     if (result != MICA_OK) {
         return result;
     }

@@ -48,7 +48,8 @@ uint64_t mica_entity_component_version(const mica_world *world, mica_entity enti
         return 0;
     }
     const mi_type *type = mi_world_type(world, component, call);
-    if (type == NULL || !mi_world_has(world, entity, location, component)) {
+    if (type == NULL || mi_world_check_access(world, component, false, entity, call) != MICA_OK ||
+        !mi_world_has(world, entity, location, component)) {
         return 0;
     }
     const mi_pool *pool = mi_store_find_pool(&world->store, component);

@@ -576,7 +576,10 @@ mica_result mica_event_trigger(mica_world *world, mica_component component, cons
     if (queue == NULL) {
         return mica_last_result();
     }
-    const mica_result result = check_value(world, queue, value, call);
+    mica_result result = check_value(world, queue, value, call);
+    if (result == MICA_OK) {
+        result = mi_world_check_access(world, component, true, MICA_NULL, call);
+    }
     if (result != MICA_OK) {
         return result;
     }
@@ -609,7 +612,7 @@ static int32_t deliver_until(mica_world *world, mi_event_queue *queue, const mi_
 int32_t mica_event_deliver(mica_world *world, mica_component component) {
     static const char call[] = "mica_event_deliver";
     mi_event_queue *queue = mi_event_queue_open(world, component, call);
-    if (queue == NULL) {
+    if (queue == NULL || mi_world_check_access(world, component, true, MICA_NULL, call) != MICA_OK) {
         return -1;
     }
     if (queue->is_delivering) {
@@ -687,7 +690,10 @@ mica_result mica_event_send(mica_world *world, mica_component component, const v
     if (queue == NULL) {
         return mica_last_result();
     }
-    const mica_result result = check_value(world, queue, value, call);
+    mica_result result = check_value(world, queue, value, call);
+    if (result == MICA_OK) {
+        result = mi_world_check_access(world, component, true, MICA_NULL, call);
+    }
     if (result != MICA_OK || mi_event_enqueue(world, queue, value)) {
         return result;
     }
@@ -768,7 +774,7 @@ static mica_event_reader *add_reader(mica_world *world, mi_event_queue *queue, c
 mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component component, const char *name,
                                         const char *call) {
     mi_event_queue *queue = mi_event_queue_open(world, component, call);
-    if (queue == NULL) {
+    if (queue == NULL || mi_world_check_access(world, component, false, MICA_NULL, call) != MICA_OK) {
         return NULL;
     }
     mi_world_lock(world);
@@ -813,9 +819,11 @@ void mica_event_reader_destroy(mica_event_reader *reader) {
 }
 
 static mica_result check_reader(const mica_event_reader *reader, const char *call) {
-    return MICA_LIKELY(reader != NULL) ? MICA_OK
-                                       : mi_fail(NULL, MICA_INVALID, call, "needs a reader; the last error was \"{}\"",
-                                                 MI_TEXT(mica_last_error()));
+    if (MICA_UNLIKELY(reader == NULL)) {
+        return mi_fail(NULL, MICA_INVALID, call, "needs a reader; the last error was \"{}\"",
+                       MI_TEXT(mica_last_error()));
+    }
+    return mi_world_check_access(reader->world, reader->queue->type->info.id, false, MICA_NULL, call);
 }
 
 uint64_t mica_event_reader_count(const mica_event_reader *reader) {

@@ -331,7 +331,7 @@ static uint32_t scatter_lanes(mica_world *world, const value_search *search, con
 
 // Checks what is asked for, and begins the search; false with the error set.
 static bool begin_search(const mica_world *world, const mica_entity *entities, int32_t count, mica_component component,
-                         const void *values, value_search *search, const char *call) {
+                         bool writes, const void *values, value_search *search, const char *call) {
     if (world == NULL) {
         mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
         return false;
@@ -353,6 +353,9 @@ static bool begin_search(const mica_world *world, const mica_entity *entities, i
                 MI_TEXT(type->info.name));
         return false;
     }
+    if (mi_world_check_access(world, component, writes, MICA_NULL, call) != MICA_OK) {
+        return false;
+    }
     mi_world_settle_all(world);
     *search = (value_search){.store = &world->store,
                              .pool = mi_store_find_pool(&world->store, component),
@@ -366,7 +369,7 @@ static bool begin_search(const mica_world *world, const mica_entity *entities, i
 int32_t mica_entity_gather(const mica_world *world, const mica_entity *entities, int32_t count,
                            mica_component component, void *values, bool *found) {
     value_search search;
-    if (!begin_search(world, entities, count, component, values, &search, "mica_entity_gather")) {
+    if (!begin_search(world, entities, count, component, false, values, &search, "mica_entity_gather")) {
         return -1;
     }
     return (int32_t)(MICA_UNLIKELY(search.in_lanes) ? gather_lanes(&search, entities, (uint32_t)count, values, found)
@@ -377,7 +380,7 @@ int32_t mica_entity_scatter(mica_world *world, const mica_entity *entities, int3
                             const void *values, bool *found) {
     static const char call[] = "mica_entity_scatter";
     value_search search;
-    if (!begin_search(world, entities, count, component, values, &search, call)) {
+    if (!begin_search(world, entities, count, component, true, values, &search, call)) {
         return -1;
     }
     const mica_component_info *info = &mi_schema_type(world->schema, component)->info;

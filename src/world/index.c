@@ -431,6 +431,9 @@ static bool update(mica_index *index, const char *call) {
 
 // Makes the index say what is so; false, with the error set: there is no memory for that.
 static bool bring_up_to_date(mica_index *index, const char *call) {
+    if (mi_world_check_access(index->world, index->type->info.id, false, MICA_NULL, call) != MICA_OK) {
+        return false;
+    }
     mi_world_lock(index->world);
     const bool is_complete = update(index, call);
     mi_world_unlock(index->world);

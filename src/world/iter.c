@@ -24,7 +24,12 @@ static mica_iter begin(mica_query *query, uint64_t since, const char *call) {
         return iter;
     }
     mica_world *world = query->world;
-    mi_world_settle_all(world);
+    if (MICA_UNLIKELY(world->store.copied_count > 0)) {
+        if (mi_access_check_query(query, call) != MICA_OK) {
+            return iter;
+        }
+        mi_walks_settle(world);
+    }
     if (!mi_walk_is_plain(query)) {
         iter.walk = mi_walk_open_since(query, true, since);
         if (iter.walk == NULL) {

@@ -241,9 +241,10 @@ void mi_world_write_lanes(mica_world *world, mica_entity entity, uint32_t locati
 }
 
 // The type of a component whose values are copied, and where the entity's row stands; NULL with the error set.
-static const mi_type *find_type(const mica_world *world, mica_entity entity, mica_component component,
+static const mi_type *find_type(const mica_world *world, mica_entity entity, mica_component component, bool writes,
                                 const void *value, uint32_t *location, const char *call) {
-    if (mi_world_resolve(world, entity, location, call) != MICA_OK) {
+    if (mi_world_resolve(world, entity, location, call) != MICA_OK ||
+        mi_world_check_access(world, component, writes, entity, call) != MICA_OK) {
         return NULL;
     }
     const mi_type *type = mi_world_type(world, component, call);
@@ -252,7 +253,7 @@ static const mi_type *find_type(const mica_world *world, mica_entity entity, mic
 
 bool mica_entity_load(const mica_world *world, mica_entity entity, mica_component component, void *value) {
     uint32_t location = 0;
-    const mi_type *type = find_type(world, entity, component, value, &location, "mica_entity_load");
+    const mi_type *type = find_type(world, entity, component, false, value, &location, "mica_entity_load");
     if (type == NULL) {
         return false;
     }
@@ -274,7 +275,7 @@ bool mica_entity_load(const mica_world *world, mica_entity entity, mica_componen
 mica_result mica_entity_store(mica_world *world, mica_entity entity, mica_component component, const void *value) {
     static const char call[] = "mica_entity_store";
     uint32_t location = 0;
-    const mi_type *type = find_type(world, entity, component, value, &location, call);
+    const mi_type *type = find_type(world, entity, component, true, value, &location, call);
     if (type == NULL) {
         return mica_last_result();
     }

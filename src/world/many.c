@@ -509,6 +509,10 @@ mica_result mica_entity_set_many(mica_world *world, const mica_entity *entities,
     if (result != MICA_OK || count == 0) {
         return result;
     }
+    result = mi_world_check_access(world, component, true, MICA_NULL, many.call);
+    if (result != MICA_OK) {
+        return result;
+    }
     mi_world_settle_all(world);
     result = look(&many);
     if (result == MICA_OK && many.absent_count < many.count && world->front.is_watched) {

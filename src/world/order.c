@@ -559,7 +559,12 @@ mica_iter mica_order_begin(mica_order *order) {
     if (mi_query_update(query, call) != MICA_OK) {
         return iter;
     }
-    mi_world_settle_all(world);
+    if (MICA_UNLIKELY(world->store.copied_count > 0)) {
+        if (mi_access_check_query(query, call) != MICA_OK) {
+            return iter;
+        }
+        mi_walks_settle(world);
+    }
     mi_sorted *sorted = take_sorted(order, call);
     if (sorted == NULL) {
         return iter;

@@ -81,10 +81,12 @@ static mica_pool_view view_of(const mi_pool *pool) {
 }
 
 mica_pool_view mica_pool_read(const mica_world *world, mica_component component) {
-    const mi_pool *pool = find_pool(world, component, "mica_pool_read");
-    if (pool != NULL) {
-        mi_world_settle_all(world);
+    static const char call[] = "mica_pool_read";
+    const mi_pool *pool = find_pool(world, component, call);
+    if (pool == NULL || mi_world_check_access(world, component, false, MICA_NULL, call) != MICA_OK) {
+        return view_of(NULL);
     }
+    mi_world_settle_all(world);
     return view_of(pool);
 }
 
@@ -103,8 +105,9 @@ static void tell_written(mica_world *world, const mi_pool *pool) {
 }
 
 mica_pool_view mica_pool_write(mica_world *world, mica_component component) {
-    mi_pool *pool = find_pool(world, component, "mica_pool_write");
-    if (pool == NULL) {
+    static const char call[] = "mica_pool_write";
+    mi_pool *pool = find_pool(world, component, call);
+    if (pool == NULL || mi_world_check_access(world, component, true, MICA_NULL, call) != MICA_OK) {
         return view_of(NULL);
     }
     mi_world_settle_all(world);

@@ -43,7 +43,7 @@ static void mark(mica_world *world, mi_resource *resource) {
     resource->version = mi_world_version(world);
 }
 
-// The type of an id that can be a resource's, or NULL with the error set.
+// The type of an id that can be a resource's and may be written, or NULL with the error set.
 static const mi_type *check_type(const mica_world *world, mica_component component, const char *call) {
     if (world == NULL) {
         mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
@@ -54,7 +54,10 @@ static const mi_type *check_type(const mica_world *world, mica_component compone
         mi_fail(&world->log, MICA_NO_VALUE, call, "{} is a tag", MI_TEXT(type->info.name));
         return NULL;
     }
-    return mi_tell_check_depth(world, MICA_RESOURCE_SET, component, call) == MICA_OK ? type : NULL;
+    return mi_world_check_access(world, component, true, MICA_NULL, call) == MICA_OK &&
+                   mi_tell_check_depth(world, MICA_RESOURCE_SET, component, call) == MICA_OK
+               ? type
+               : NULL;
 }
 
 static mica_result fail_value(const mica_world *world, const mi_type *type, const char *call) {
@@ -183,10 +186,14 @@ mica_result mica_resource_set_pointer(mica_world *world, mica_component componen
     return tell_set(world, component, call);
 }
 
-// The entry of a component, or NULL: there is none, or the error is set because nothing of that name is known.
-static mi_resource *look_up(const mica_world *world, mica_component component, const char *call) {
+// The entry of a component, or NULL: there is none, or the error is set because nothing of that name is known or the
+// system that asks has not declared it.
+static mi_resource *look_up(const mica_world *world, mica_component component, bool writes, const char *call) {
     if (world == NULL) {
         mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
+        return NULL;
+    }
+    if (mi_world_check_access(world, component, writes, MICA_NULL, call) != MICA_OK) {
         return NULL;
     }
     mi_resource *resource = find(world, component);
@@ -197,12 +204,12 @@ static mi_resource *look_up(const mica_world *world, mica_component component, c
 }
 
 const void *mica_resource_get(const mica_world *world, mica_component component) {
-    const mi_resource *resource = look_up(world, component, "mica_resource_get");
+    const mi_resource *resource = look_up(world, component, false, "mica_resource_get");
     return resource == NULL ? NULL : resource->value;
 }
 
 void *mica_resource_get_write(mica_world *world, mica_component component) {
-    mi_resource *resource = look_up(world, component, "mica_resource_get_write");
+    mi_resource *resource = look_up(world, component, true, "mica_resource_get_write");
     if (resource == NULL) {
         return NULL;
     }
@@ -251,7 +258,10 @@ mica_result mica_resource_remove(mica_world *world, mica_component component) {
     if (mi_world_type(world, component, call) == NULL) {
         return MICA_UNKNOWN;
     }
-    mica_result checked = check_told(world, component, call);
+    mica_result checked = mi_world_check_access(world, component, true, MICA_NULL, call);
+    if (checked == MICA_OK) {
+        checked = check_told(world, component, call);
+    }
     if (checked == MICA_OK) {
         checked = mi_tell_check_depth(world, MICA_RESOURCE_REMOVED, component, call);
     }
@@ -268,7 +278,7 @@ mica_result mica_resource_remove(mica_world *world, mica_component component) {
 
 uint64_t mica_resource_version(const mica_world *world, mica_component component) {
     const mi_resource *resource = world == NULL ? NULL : find(world, component);
-    if (resource == NULL) {
+    if (resource == NULL || mi_world_check_access(world, component, false, MICA_NULL, __func__) != MICA_OK) {
         return 0;
     }
     const uint64_t version = mi_outside_version(world, resource->version);

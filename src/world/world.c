@@ -4,6 +4,7 @@
 // mi_world_check_structure first; commands are applied by parts that have seen to it themselves.
 #include "world/actor.h"
 
+#include "base/assert.h"
 #include "store/visibility.h"
 #include "world/commands.h"
 #include "world/notice.h"
@@ -46,6 +47,9 @@ static mica_result check_def(const mica_world_def *def) {
     if ((uint32_t)def->net_mode > MICA_NET_LISTEN_SERVER) {
         return mi_fail(log, MICA_INVALID, "mica_world_create", "there is no net mode {}", MI_INT(def->net_mode));
     }
+    if ((uint32_t)def->validate > MICA_VALIDATE_ACCESS) {
+        return mi_fail(log, MICA_INVALID, "mica_world_create", "there is no validation {}", MI_INT(def->validate));
+    }
     return MICA_OK;
 }
 
@@ -76,6 +80,7 @@ static mica_world *begin_world(const mica_world_def *def) {
     world->heap = heap;
     world->log = def->log;
     world->def = *def;
+    world->validates = def->validate == MICA_VALIDATE_DEFAULT ? MI_IS_DEBUG : def->validate == MICA_VALIDATE_ACCESS;
     // What belongs to the caller.
     world->def.name = NULL;
     world->def.schema = NULL;

@@ -107,6 +107,8 @@ struct mi_seat;
 struct mi_events;
 // What orders share while they sort; see order.c.
 struct mi_sorter;
+// What runs of systems are to the checks of their access; see access_check.h.
+struct mi_access_face;
 
 // What sharing a world takes.
 typedef struct mi_sharing {
@@ -136,6 +138,10 @@ struct mica_world {
 
     bool is_shared; // systems run side by side: see actor.h
     mi_sharing sharing;
+
+    bool validates;       // systems are held to the access that they have declared: see access_check.h
+    uint32_t check_count; // not 0: those that run are
+    const struct mi_access_face *access_face; // NULL until there are systems
 
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
     mica_run *running;            // the running system's, NULL outside
@@ -294,6 +300,18 @@ static inline bool mi_world_is_bare(const mica_world *world) {
 // Whether an entity is alive, and may go along a plain edge (store/moves.h) where rows may move.
 static inline bool mi_world_crosses(const mica_world *world, mica_entity entity, uint32_t *location) {
     return (world->store.extras & MI_EXTRA_MARKS) == 0 && mi_slots_resolve(&world->store.slots, entity, location);
+}
+
+// MICA_OK, or MICA_NO_ACCESS: a system runs that is held to what it has declared, and that is not among it. The run has
+// failed then. `entity` may be null. While such systems run the store counts a copy, so that verbs come here by the
+// paths on which they settle copies.
+mica_result mi_access_check(const mica_world *world, mica_component component, bool writes, mica_entity entity,
+                            const char *call);
+mica_result mi_access_check_query(const mica_query *query, const char *call);
+static inline mica_result mi_world_check_access(const mica_world *world, mica_component component, bool writes,
+                                                mica_entity entity, const char *call) {
+    return MICA_LIKELY(world->store.copied_count == 0) ? MICA_OK
+                                                       : mi_access_check(world, component, writes, entity, call);
 }
 
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.

@@ -113,6 +113,7 @@ static void begin(sweep *s) {
                                                           .user = s,
                                                           .state = mica_type_of(Health),
                                                           .query = {mica_without(Frozen)},
+                                                          .access = {mica_writes(Owned)},
                                                           .query_count = 1,
                                                           .queries = {{.terms = {mica_read(Position)}}}});
     assert_int_not_equal(s->system.id, 0);

@@ -117,13 +117,14 @@ static inline void busy_add_systems(busy_world *busy) {
     mica_world *world = busy->world;
     const mica_system_def defs[] = {
         {.name = "move", .run = busy_move, .query = {mica_write(Place), mica_read(Speed)}},
-        {.name = "age", .run = busy_age, .query = {mica_write(Life)}},
+        {.name = "age", .run = busy_age, .query = {mica_write(Life)}, .access = {mica_writes(Hit)}},
         {.name = "hear",
          .run = busy_hear,
          .stage = MICA_POST_UPDATE,
          .query = {mica_added(Shot)},
          .query_count = 1,
          .queries = {{.terms = {mica_removed(Shot)}}},
+         .access = {mica_writes(Score), mica_reads(Hit)},
          .user = busy},
     };
     for (size_t i = 0; i < sizeof(defs) / sizeof(defs[0]); i++) {

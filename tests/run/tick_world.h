@@ -103,7 +103,10 @@ static inline mica_world *tick_world_open(const mica_world_def *def) {
     assert_non_null(world);
     assert_true(mica_register(world, Push) != 0 && mica_register(world, Bell) != 0);
     const mica_system_def systems[] = {
-        {.name = "hear", .run = tick_hear, .query = {mica_write(Speed)}},
+        {.name = "hear",
+         .run = tick_hear,
+         .query = {mica_write(Speed)},
+         .access = {mica_writes(Score), mica_reads(Push), mica_reads(Bell)}},
         {.name = "move", .run = tick_move, .state = mica_type_of(Mill), .query = {mica_write(Place), mica_read(Speed)}},
         {.name = "cool", .run = tick_cool, .stage = MICA_PRE_UPDATE, .query = {mica_with(Hot)}},
         {.name = "mill", .run = tick_mill, .stage = MICA_POST_UPDATE, .query = {mica_read(Place)}},

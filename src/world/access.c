@@ -3,7 +3,7 @@
 //
 // Invariants: entries ascend by component and no component stands twice; one that is written is not listed as read as
 // well.
-#include "run/access.h"
+#include "world/access.h"
 
 #include "world/notice.h"
 
@@ -46,18 +46,19 @@ bool mi_access_add(mi_access *access, mi_heap *heap, mica_component component, b
     return true;
 }
 
-static bool is_written(const mi_term *term) {
+bool mi_access_writes(const mi_term *term) {
     return term->use == MICA_USE_WRITE || term->use == MICA_USE_OPTIONAL_WRITE;
 }
 
-static bool is_touched(const mi_term *term) {
-    return is_written(term) || term->use == MICA_USE_READ || term->use == MICA_USE_OPTIONAL_READ || term->asks != 0;
+bool mi_access_touches(const mi_term *term) {
+    return mi_access_writes(term) || term->use == MICA_USE_READ || term->use == MICA_USE_OPTIONAL_READ ||
+           term->asks != 0;
 }
 
 bool mi_access_add_query(mi_access *access, mi_heap *heap, const mica_query *query) {
     for (uint32_t i = 0; i < query->term_count; i++) {
         const mi_term *term = &query->terms[i];
-        if (is_touched(term) && !mi_access_add(access, heap, term->component, is_written(term))) {
+        if (mi_access_touches(term) && !mi_access_add(access, heap, term->component, mi_access_writes(term))) {
             return false;
         }
     }

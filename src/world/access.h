@@ -18,6 +18,10 @@ typedef struct mi_access {
 // O(entries).
 bool mi_access_add(mi_access *access, mi_heap *heap, mica_component component, bool writes);
 
+// What a walk over a query with the term does with the term's component.
+bool mi_access_touches(const mi_term *term);
+bool mi_access_writes(const mi_term *term);
+
 // Adds what a walk over the query touches. That a component is there or not is no access, since structure stands still
 // while systems run side by side; that it has changed, was added or was removed is. As mi_access_add.
 bool mi_access_add_query(mi_access *access, mi_heap *heap, const mica_query *query);

@@ -1,5 +1,5 @@
 // Access sets: what is said of a component, what queries add, and which sets conflict.
-#include "run/access.h"
+#include "world/access.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
