@@ -5,6 +5,7 @@
 // will never name anybody. That is the program's fault and no broken invariant, but here is where it is found: in all
 // columns, pools, resources and events whose types are reflected. Nothing is changed, but that what open walks have
 // written to copies is brought back; asking for the fields of a type for the first time needs memory.
+#include "store/field_text.h"
 #include "world/event.h"
 #include "world/query.h"
 
@@ -35,19 +36,27 @@ static const char *check_extensions(const mica_world *world) {
 
 // Escaped placeholders
 
+// A placeholder in a value, and where in it.
+typedef struct escaped {
+    const uint8_t *value;
+    mica_entity placeholder; // null: there is none
+    uint32_t offset;
+} escaped;
+
 static bool keep_placeholder(void *user, mica_entity *entity) {
-    mica_entity *found = user;
+    escaped *found = user;
     if (mica_entity_is_placeholder(*entity)) {
-        *found = *entity;
+        found->placeholder = *entity;
+        found->offset = (uint32_t)((const uint8_t *)entity - found->value);
     }
-    return mica_entity_is_null(*found);
+    return mica_entity_is_null(found->placeholder);
 }
 
-// The first placeholder in a value, or null.
-static mica_entity find_placeholder(const mica_world *world, mica_component component, void *value) {
-    mica_entity found = MICA_NULL;
-    mi_type_patch_entities(world->schema, component, value, keep_placeholder, &found);
-    return found;
+// Finds the first placeholder in a value; false: there is none.
+static bool find_placeholder(const mica_world *world, mica_component component, void *value, escaped *found) {
+    *found = (escaped){.value = value, .placeholder = MICA_NULL};
+    mi_type_patch_entities(world->schema, component, value, keep_placeholder, found);
+    return !mica_entity_is_null(found->placeholder);
 }
 
 // Whether values of a type are to be looked into; MICA_OUT_OF_MEMORY.
@@ -59,9 +68,20 @@ static mica_result ask_type(const mica_world *world, mica_component component, b
     return MICA_OK;
 }
 
-static mica_result fail_escaped(const mica_world *world, const mi_type *type, mica_entity owner, mica_entity found) {
-    return mi_fail(&world->log, MICA_INVALID, call, "{}: {} of {} names {}, which has left its command buffer",
-                   MI_TEXT(world->name), MI_TEXT(type->info.name), MI_ENTITY(owner), MI_ENTITY(found));
+// `kind` stands before the name of the type; `owner` is null where the value is nobody's.
+static mica_result fail_escaped(const mica_world *world, const mi_type *type, mica_entity owner, const char *kind,
+                                const escaped *found) {
+    char field[128];
+    mi_text_out path = mi_text_begin(field, sizeof(field));
+    mi_field_path(world->schema, type, found->offset, &path);
+    if (mica_entity_is_null(owner)) {
+        return mi_fail(&world->log, MICA_INVALID, call, "{}: {}{}.{} names {}, which has left its command buffer",
+                       MI_TEXT(world->name), MI_TEXT(kind), MI_TEXT(type->info.name), MI_TEXT(field),
+                       MI_ENTITY(found->placeholder));
+    }
+    return mi_fail(&world->log, MICA_INVALID, call, "{}: {}{}.{} of {} names {}, which has left its command buffer",
+                   MI_TEXT(world->name), MI_TEXT(kind), MI_TEXT(type->info.name), MI_TEXT(field), MI_ENTITY(owner),
+                   MI_ENTITY(found->placeholder));
 }
 
 static mica_result check_column(const mica_world *world, const mi_table *table, const mi_column *column) {
@@ -69,10 +89,10 @@ static mica_result check_column(const mica_world *world, const mi_table *table, 
     for (uint32_t row = 0; row < table->row_count; row++) {
         const uint32_t location = mi_store_location(table, row);
         void *value = mi_store_look(&world->store, table, location, column->type->info.id, &aside);
-        const mica_entity found = find_placeholder(world, column->type->info.id, value);
-        if (!mica_entity_is_null(found)) {
+        escaped found;
+        if (find_placeholder(world, column->type->info.id, value, &found)) {
             const mica_entity *entities = (const mica_entity *)(const void *)mi_store_base(&world->store, location);
-            return fail_escaped(world, column->type, entities[mi_row_of(location)], found);
+            return fail_escaped(world, column->type, entities[mi_row_of(location)], "", &found);
         }
     }
     return MICA_OK;
@@ -95,11 +115,10 @@ static mica_result check_columns(const mica_world *world) {
 
 static mica_result check_elements(const mica_world *world, const mi_pool *pool) {
     for (uint32_t position = 0; position < pool->count; position++) {
-        const mica_entity found = mi_pool_is_live(pool, position)
-                                      ? find_placeholder(world, pool->type->info.id, mi_pool_value(pool, position))
-                                      : MICA_NULL;
-        if (!mica_entity_is_null(found)) {
-            return fail_escaped(world, pool->type, pool->entities[position], found);
+        escaped found;
+        if (mi_pool_is_live(pool, position) &&
+            find_placeholder(world, pool->type->info.id, mi_pool_value(pool, position), &found)) {
+            return fail_escaped(world, pool->type, pool->entities[position], "", &found);
         }
     }
     return MICA_OK;
@@ -129,11 +148,10 @@ static mica_result check_resources(const mica_world *world) {
         if (result != MICA_OK) {
             return result;
         }
-        const mica_entity found = has_entities ? find_placeholder(world, (mica_component)id, value) : MICA_NULL;
-        if (!mica_entity_is_null(found)) {
-            return mi_fail(&world->log, MICA_INVALID, call,
-                           "{}: the resource {} names {}, which has left its command buffer", MI_TEXT(world->name),
-                           MI_TEXT(mi_schema_type(world->schema, (mica_component)id)->info.name), MI_ENTITY(found));
+        escaped found;
+        if (has_entities && find_placeholder(world, (mica_component)id, value, &found)) {
+            return fail_escaped(world, mi_schema_type(world->schema, (mica_component)id), MICA_NULL, "the resource ",
+                                &found);
         }
     }
     return MICA_OK;
@@ -143,11 +161,9 @@ static mica_result check_queue(const mica_world *world, const mi_event_queue *qu
     bool has_entities = false;
     const mica_result result = ask_type(world, queue->type->info.id, &has_entities);
     for (uint64_t number = queue->first; has_entities && number < queue->next; number++) {
-        const mica_entity found = find_placeholder(world, queue->type->info.id, mi_event_at(queue, number));
-        if (!mica_entity_is_null(found)) {
-            return mi_fail(&world->log, MICA_INVALID, call,
-                           "{}: an event of {} names {}, which has left its command buffer", MI_TEXT(world->name),
-                           MI_TEXT(queue->type->info.name), MI_ENTITY(found));
+        escaped found;
+        if (find_placeholder(world, queue->type->info.id, mi_event_at(queue, number), &found)) {
+            return fail_escaped(world, queue->type, MICA_NULL, "an event of ", &found);
         }
     }
     return result;

@@ -83,11 +83,11 @@ static void a_placeholder_in_a_component_is_found(void **state) {
     }
     assert_int_equal(mica_world_validate(f->world), MICA_OK);
     mica_get_write(f->world, last, Squad)->members[2] = f->placeholder;
-    assert_fault(f->world, "game: Squad of entity 100:0 names placeholder 1");
+    assert_fault(f->world, "game: Squad.members[2] of entity 100:0 names placeholder 1");
     mica_get_write(f->world, last, Squad)->members[2] = last;
     assert_int_equal(mica_world_validate(f->world), MICA_OK);
     mica_get_write(f->world, last, Squad)->leader.who = f->placeholder;
-    assert_fault(f->world, "game: Squad of entity 100:0 names placeholder 1");
+    assert_fault(f->world, "game: Squad.leader.who of entity 100:0 names placeholder 1");
 }
 
 static void a_placeholder_is_found_in_either_storage(void **state) {
@@ -134,11 +134,11 @@ static void a_placeholder_that_a_span_wrote_to_a_copy_is_found(void **state) {
 static void a_placeholder_in_a_resource_is_found(void **state) {
     const fixture *f = *state;
     assert_int_equal(mica_set_resource(f->world, Target, {f->placeholder}), MICA_OK);
-    assert_fault(f->world, "game: the resource Target names placeholder 1");
+    assert_fault(f->world, "game: the resource Target.who names placeholder 1");
     assert_int_equal(mica_remove_resource(f->world, Target), MICA_OK);
     Target held = {f->placeholder};
     assert_int_equal(mica_set_resource_pointer(f->world, Target, &held), MICA_OK);
-    assert_fault(f->world, "game: the resource Target names placeholder 1");
+    assert_fault(f->world, "game: the resource Target.who names placeholder 1");
 }
 
 static void what_is_not_reflected_is_not_looked_into(void **state) {
