@@ -43,7 +43,7 @@ void mi_system_validate(mi_system *system) {
 }
 
 static const mi_access *access_of(const mica_run *run) {
-    return &run->system->order.access;
+    return run->system->order.exclusive ? NULL : &run->system->order.access; // its loops share the world as well
 }
 
 const mi_access_face mi_systems_access_face = {.access_of = access_of, .fail = mica_run_fail};

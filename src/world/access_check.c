@@ -9,7 +9,7 @@
 // of it, and it runs alone because of them.
 //
 // Invariants: `check_count` is not 0 exactly while systems run that are held to their access, and the store counts as
-// many copies for it; while the world is shared all that run are such systems.
+// many copies for it, or while the world is shared, also by the loop of an exclusive system, which is not held to any.
 #include "world/access_check.h"
 
 // Whether what runs now belongs to somebody who is told of things.
@@ -43,7 +43,11 @@ mica_result mi_access_check(const mica_world *world, mica_component component, b
     if (world->check_count == 0 || type == NULL || is_told(world)) {
         return MICA_OK;
     }
-    const mi_access_entry *declared = mi_access_find(world->access_face->access_of(mi_world_run(world)), component);
+    const mi_access *access = world->access_face->access_of(mi_world_run(world));
+    if (access == NULL) {
+        return MICA_OK;
+    }
+    const mi_access_entry *declared = mi_access_find(access, component);
     return declared != NULL && (declared->writes || !writes) ? MICA_OK
                                                              : refuse(world, declared, type, writes, entity, call);
 }
