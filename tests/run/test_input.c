@@ -42,8 +42,12 @@ static mica_world *open_world(void) {
     mica_world *world = tick_world_open(NULL);
     assert_true(mica_register(world, Key) != 0);
     const mica_system_def systems[] = {
-        {.name = "capture", .run = capture, .stage = MICA_INPUT, .query = {mica_write(Controls)}},
-        {.name = "steer", .run = steer, .query = {mica_write(Place), mica_read(Controls)}},
+        {.name = "capture",
+         .run = capture,
+         .stage = MICA_INPUT,
+         .query = {mica_write(Controls)},
+         .access = {mica_reads(Key)}},
+        {.name = "steer", .run = steer, .query = {mica_write(Place), mica_read(Controls)}, .access = {mica_reads(Pad)}},
     };
     for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
         assert_int_not_equal(mica_system_add(world, &systems[i]).id, 0);

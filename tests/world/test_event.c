@@ -490,8 +490,9 @@ static void record_in_a_system(mica_run *run) {
 static void handlers_in_a_system_record_into_its_buffer(void **state) {
     fixture *f = *state;
     mica_on_event(f->world, Hit, spawn_one, f);
-    mica_system_add(f->world, &(mica_system_def){
-                                  .name = "record", .run = record_in_a_system, .query = {mica_read(Hit)}, .user = f});
+    mica_system_add(
+        f->world,
+        &(mica_system_def){.name = "record", .run = record_in_a_system, .access = {mica_writes(Hit)}, .user = f});
     step(f->world);
     assert_string_equal(f->heard, "n0 c1 ");
     assert_int_equal(mica_world_entity_count(f->world), 1);

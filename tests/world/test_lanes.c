@@ -595,7 +595,7 @@ static void an_escaped_placeholder_is_found_in_a_lane(void **state) {
     value.who = mica_create(commands);
     mica_store_of(f.world, owner, Split, &value);
     assert_int_equal(mica_world_validate(f.world), MICA_INVALID);
-    assert_said("Split of ");
+    assert_said("Split.who of ");
     assert_said("which has left its command buffer");
     mica_commands_destroy(commands);
     watched_end(&f);
