@@ -324,7 +324,8 @@ MICA_PLUGIN(mica_world *world, const mica_plugin_host *host) {
         {.name = "turn_pages", .run = turn_pages, .query = {mica_write(Ephemeris)}},
         {.name = "work_out_orbits",
          .run = work_out_orbits,
-         .query = {mica_write(OrbitFrame), mica_read(Orbit), mica_changed(Orbit)}},
+         .query = {mica_write(OrbitFrame), mica_read(Orbit), mica_changed(Orbit)},
+         .access = {mica_reads(mica_name)}}, // names stand in errors
         {.name = "follow_orbits",
          .run = follow_orbits,
          .after = {"turn_pages", "work_out_orbits"},
