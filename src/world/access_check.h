@@ -5,7 +5,7 @@
 
 // What runs of systems are to the checks; given by the part that runs systems.
 typedef struct mi_access_face {
-    const mi_access *(*access_of)(const mica_run *run); // NULL: it may touch everything
+    const mi_access *(*access_of)(const mica_run *run);              // NULL: it may touch everything
     void (*fail)(mica_run *run, mica_result code, const char *text); // fails the tick by this run
 } mi_access_face;
 
