@@ -75,8 +75,8 @@ MICA_API void *mica_frame_add_items(mica_frame *frame, int32_t list, uint32_t it
 
 // Reading: who asks for frames is one thread at a time, any one
 
-/// The latest frame that was published, good for reading, also by several threads at once, until the next call; NULL: there is none yet (no error), or
-/// `MICA_INVALID` (no extract). Does not wait. O(1).
+/// The latest frame that was published, good for reading, also by several threads at once, until the next call; NULL:
+/// there is none yet (no error), or `MICA_INVALID` (no extract). Does not wait. O(1).
 MICA_API const mica_frame *mica_extract_latest(mica_extract *extract);
 
 /// When a frame is of.
