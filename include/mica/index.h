@@ -28,7 +28,9 @@
 ///
 /// **Memory.** No verb fails because there is no memory for an index: that index is made anew by the next look-up, and
 /// while this has no memory either, look-ups are refused (`MICA_OUT_OF_MEMORY`). Observers make no index, because what
-/// they are told of may be about to go: there, look-ups are refused until the index is made (`MICA_LOCKED`).
+/// they are told of may be about to go: there, look-ups are refused until the index is made (`MICA_LOCKED`). A system
+/// whose look-up, or request for an index, has no memory has failed as by `mica_run_fail`: it would take that for an
+/// answer.
 ///
 /// All functions here belong to the world's thread.
 #pragma once

@@ -191,9 +191,11 @@ typedef struct mica_iter {
 } mica_iter;
 
 /// Opens a walk. Structure is locked until it ends. `open` is false on failure (`MICA_OUT_OF_MEMORY`, `MICA_INVALID`:
-/// no query; for removals as well `MICA_LIMIT` and `MICA_OUT_OF_MEMORY`, see above). O(terms), O(matching tables) if it
-/// requires components in both storages; O(tables) if some came to be or went since the query was last used. The
-/// world's thread.
+/// no query; for removals as well `MICA_LIMIT` and `MICA_OUT_OF_MEMORY`, see above). In a system, or in an observer of
+/// what a system does or records, a walk that has no memory to open fails the tick as `mica_run_fail` does, so that
+/// nobody need look at `open` for that; so do all functions here that say "as `mica_query_begin`", and
+/// `mica_query_find`. O(terms), O(matching tables) if it requires components in both storages; O(tables) if some came
+/// to be or went since the query was last used. The world's thread.
 MICA_API mica_iter mica_query_begin(mica_query *query);
 
 /// As `mica_query_begin`, with changes counted since `version`, 0: all, whoever asks; in a system, since

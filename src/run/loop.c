@@ -76,7 +76,7 @@ static mica_result run_here(const mi_loop *loop) {
     }
     uint64_t number = 0;
     uint64_t entity_count = 0;
-    while (!run.has_failed && mica_iter_next(&span)) {
+    while (!run.has_failed && !loop->run->has_failed && mica_iter_next(&span)) { // what a span calls fails the latter
         entity_count += (uint64_t)span.count;
         visit(loop, &run, &span, number++);
     }

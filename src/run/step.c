@@ -187,8 +187,11 @@ static bool take_turn(mi_tick *tick, mica_run *run) {
 
 // Applies what a system has recorded in its run.
 static void apply_run(mica_run *run) {
-    const uint64_t dropped_count = run->world->signals.dropped_count;
+    mica_world *world = run->world;
+    const uint64_t dropped_count = world->signals.dropped_count;
+    world->applied_run = run;
     const mica_result result = mi_commands_apply(run->commands, "mica_world_step");
+    world->applied_run = NULL;
     fail_dropped(run, dropped_count);
     if (result != MICA_OK) {
         char text[128];
@@ -624,34 +627,42 @@ mica_query *mica_run_query(mica_run *run, int32_t number) {
     return system->queries[number];
 }
 
-mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component) {
-    if (!is_run(run, __func__)) {
-        return NULL;
-    }
-    mica_world *world = run->world;
-    mi_system *system = run->system;
-    mica_event_reader **readers = system->event_readers.data;
-    for (uint32_t i = 0; i < system->event_readers.count; i++) {
-        if (readers[i]->queue->type->info.id == component) {
-            return readers[i];
-        }
-    }
+// Gives the system a reader of a type of which it has none.
+static mica_event_reader *add_reader(mica_world *world, mi_system *system, mica_component component, const char *call) {
     if (!MI_RESERVE(&world->heap, MICA_MEMORY_SYSTEMS, &system->event_readers,
                     (size_t)system->event_readers.count + 1)) {
-        mi_fail_memory(&world->log, __func__, sizeof(mica_event_reader *));
+        mi_fail_memory(&world->log, call, sizeof(mica_event_reader *));
         return NULL;
     }
-    mica_event_reader *reader = mi_event_reader_lend(world, component, system->order.name, __func__);
+    mica_event_reader *reader = mi_event_reader_lend(world, component, system->order.name, call);
     if (reader == NULL) {
         return NULL;
     }
-    readers = system->event_readers.data;
+    mica_event_reader **readers = system->event_readers.data;
     uint32_t place = system->event_readers.count++;
     for (; place > 0 && strcmp(readers[place - 1]->queue->type->info.name, reader->queue->type->info.name) > 0;
          place--) {
         readers[place] = readers[place - 1];
     }
     readers[place] = reader;
+    return reader;
+}
+
+mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component) {
+    if (!is_run(run, __func__)) {
+        return NULL;
+    }
+    const mi_system *system = run->system;
+    mica_event_reader **readers = system->event_readers.data;
+    for (uint32_t i = 0; i < system->event_readers.count; i++) {
+        if (readers[i]->queue->type->info.id == component) {
+            return readers[i];
+        }
+    }
+    mica_event_reader *reader = add_reader(run->world, run->system, component, __func__);
+    if (reader == NULL) {
+        mi_world_fail_unheard(run->world); // the caller goes on to read from it
+    }
     return reader;
 }
 

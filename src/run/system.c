@@ -188,7 +188,7 @@ mi_systems *mi_systems_open(mica_world *world, const char *call) {
     systems->first_nanoseconds = mi_os_nanoseconds();
     systems->first_count = mi_os_count();
     systems->time_scale = 1;
-    world->access_face = &mi_systems_access_face;
+    world->run_face = &mi_systems_run_face;
     const mi_extension extension = {.key = &extension_key,
                                     .state = systems,
                                     .stop = stop_systems,

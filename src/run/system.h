@@ -198,8 +198,8 @@ void mi_systems_sweep(mi_systems *systems);
 
 // Holds the system to what it has declared from now on, unless it is exclusive.
 void mi_system_validate(mi_system *system);
-// What runs of systems are to the checks.
-extern const struct mi_access_face mi_systems_access_face;
+// What runs of systems are to the world.
+extern const mi_run_face mi_systems_run_face;
 
 // The generator of random numbers that a system of this name begins with.
 mica_random mi_system_first_random(const mica_world *world, const char *name);

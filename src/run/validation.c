@@ -46,4 +46,4 @@ static const mi_access *access_of(const mica_run *run) {
     return run->system->order.exclusive ? NULL : &run->system->order.access; // its loops share the world as well
 }
 
-const mi_access_face mi_systems_access_face = {.access_of = access_of, .fail = mica_run_fail};
+const mi_run_face mi_systems_run_face = {.access_of = access_of, .fail = mica_run_fail};

@@ -33,7 +33,7 @@ MI_COLD static mica_result refuse(const mica_world *world, const mi_access_entry
         mi_fail(&world->log, MICA_NO_ACCESS, call, "system \"{}\" {} {} of {}, which {}", MI_TEXT(system),
                 MI_TEXT(verb), MI_TEXT(type->info.name), MI_ENTITY(entity), MI_TEXT(said));
     }
-    world->access_face->fail(mi_world_run(world), MICA_NO_ACCESS, mica_last_error());
+    world->run_face->fail(mi_world_run(world), MICA_NO_ACCESS, mica_last_error());
     return MICA_NO_ACCESS;
 }
 
@@ -43,7 +43,7 @@ mica_result mi_access_check(const mica_world *world, mica_component component, b
     if (world->check_count == 0 || type == NULL || is_told(world)) {
         return MICA_OK;
     }
-    const mi_access *access = world->access_face->access_of(mi_world_run(world));
+    const mi_access *access = world->run_face->access_of(mi_world_run(world));
     if (access == NULL) {
         return MICA_OK;
     }

@@ -437,6 +437,9 @@ static bool bring_up_to_date(mica_index *index, const char *call) {
     mi_world_lock(index->world);
     const bool is_complete = update(index, call);
     mi_world_unlock(index->world);
+    if (!is_complete) {
+        mi_world_fail_unheard(index->world);
+    }
     return is_complete;
 }
 
@@ -631,6 +634,22 @@ static const mica_index_trait *find_trait(const mi_type *type, const char *field
     return NULL;
 }
 
+// Makes an index of which there is none, without values; NULL with the error set.
+static mica_index *add_index(mica_world *world, const mi_type *type, const mica_index_trait *trait, const char *call) {
+    mi_index_key key;
+    if (!mi_index_key_find(world->schema, type, trait->field, &key, call)) {
+        return NULL;
+    }
+    if (mi_world_check_making(world, "an index that nobody has asked for before", call) != MICA_OK) {
+        return NULL;
+    }
+    mica_index *index = make_index(world, type, trait, &key);
+    if (index == NULL) {
+        mi_fail_memory(&world->log, call, sizeof(*index));
+    }
+    return index;
+}
+
 mica_index *mica_index_of_id(mica_world *world, mica_component component, const char *field) {
     static const char call[] = "mica_index_of";
     if (world == NULL || field == NULL) {
@@ -652,19 +671,11 @@ mica_index *mica_index_of_id(mica_world *world, mica_component component, const 
             return list->indexes.data[i];
         }
     }
-    mi_index_key key;
-    if (!mi_index_key_find(world->schema, type, field, &key, call)) {
-        return NULL;
-    }
-    if (mi_world_check_making(world, "an index that nobody has asked for before", call) != MICA_OK) {
-        return NULL;
-    }
-    mica_index *index = make_index(world, type, trait, &key);
+    mica_index *index = add_index(world, type, trait, call);
     if (index == NULL) {
-        mi_fail_memory(&world->log, call, sizeof(*index));
-        return NULL;
+        mi_world_fail_unheard(world); // the caller goes on to look up in it
     }
-    return bring_up_to_date(index, call) ? index : NULL;
+    return index != NULL && bring_up_to_date(index, call) ? index : NULL;
 }
 
 // Looking up

@@ -20,10 +20,14 @@ static mica_iter begin(mica_query *query, uint64_t since, const char *call) {
         mi_fail(NULL, MICA_INVALID, call, "needs a query; the last error was \"{}\"", MI_TEXT(mica_last_error()));
         return iter;
     }
-    if (mi_query_update(query, call) != MICA_OK || mi_query_check_since(query, since, call) != MICA_OK) {
+    mica_world *world = query->world;
+    if (mi_query_update(query, call) != MICA_OK) {
+        mi_world_fail_unheard(world);
         return iter;
     }
-    mica_world *world = query->world;
+    if (mi_query_check_since(query, since, call) != MICA_OK) {
+        return iter;
+    }
     if (MICA_UNLIKELY(world->store.copied_count > 0)) {
         if (mi_access_check_query(query, call) != MICA_OK) {
             return iter;
@@ -33,7 +37,7 @@ static mica_iter begin(mica_query *query, uint64_t since, const char *call) {
     if (!mi_walk_is_plain(query)) {
         iter.walk = mi_walk_open_since(query, true, since);
         if (iter.walk == NULL) {
-            mi_fail_memory(&world->log, call, sizeof(mi_walk));
+            mi_query_fail_walk(query, call);
             return iter;
         }
     }
@@ -360,7 +364,7 @@ static bool is_counted(const mica_query *query) {
 static int32_t list_entities(mica_query *query, mica_entity *entities, int32_t capacity, bool stops, const char *call) {
     mi_walk *walk = mi_walk_open(query, false);
     if (walk == NULL) {
-        mi_fail_memory(&query->world->log, call, sizeof(mi_walk));
+        mi_query_fail_walk(query, call);
         return -1;
     }
     uint32_t count = 0;

@@ -557,6 +557,7 @@ mica_iter mica_order_begin(mica_order *order) {
     mica_query *query = order->query;
     mica_world *world = query->world;
     if (mi_query_update(query, call) != MICA_OK) {
+        mi_world_fail_unheard(world);
         return iter;
     }
     if (MICA_UNLIKELY(world->store.copied_count > 0)) {
@@ -567,6 +568,7 @@ mica_iter mica_order_begin(mica_order *order) {
     }
     mi_sorted *sorted = take_sorted(order, call);
     if (sorted == NULL) {
+        mi_world_fail_unheard(world);
         return iter;
     }
     iter.walk = mi_walk_open_list(query, sorted->entities, sorted->count);
@@ -574,7 +576,7 @@ mica_iter mica_order_begin(mica_order *order) {
         mi_world_lock(world);
         mi_sorted_release(sorted, &world->heap);
         mi_world_unlock(world);
-        mi_fail_memory(&world->log, call, sizeof(mi_walk));
+        mi_query_fail_walk(query, call);
         return iter;
     }
     iter.walk->filter.tests = 0; // all of them match

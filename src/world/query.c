@@ -442,7 +442,11 @@ mica_query *mica_query_create(mica_world *world, const mica_term *terms, int32_t
 }
 
 mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t term_count) {
-    return mi_query_find(world, terms, NULL, term_count, "mica_query_find");
+    mica_query *query = mi_query_find(world, terms, NULL, term_count, "mica_query_find");
+    if (query == NULL && world != NULL) {
+        mi_world_fail_unheard(world); // the caller goes on to walk over it
+    }
+    return query;
 }
 
 mica_query *mica_query_retain(mica_query *query) {
@@ -655,5 +659,15 @@ mica_result mi_query_check(mica_query *query, const char *call) {
         return mi_fail_plain(NULL, MICA_INVALID, call, "needs a query");
     }
     const mica_result result = mi_query_update(query, call);
-    return result == MICA_OK ? mi_query_check_since(query, mi_world_since(query->world), call) : result;
+    if (MICA_UNLIKELY(result != MICA_OK)) {
+        mi_world_fail_unheard(query->world);
+        return result;
+    }
+    return mi_query_check_since(query, mi_world_since(query->world), call);
+}
+
+void mi_query_fail_walk(const mica_query *query, const char *call) {
+    mi_fail(&query->world->log, MICA_OUT_OF_MEMORY, call, "out of memory for a walk over the query ({})",
+            MI_TEXT(query->text));
+    mi_world_fail_unheard(query->world);
 }

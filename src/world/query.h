@@ -161,9 +161,12 @@ mica_query *mi_query_find(mica_world *world, const mica_term *terms, const size_
 // Brings `tables` up to date; MICA_OUT_OF_MEMORY with the error set for `call`.
 mica_result mi_query_update_tables(mica_query *query, const char *call);
 static inline mica_result mi_query_update(mica_query *query, const char *call);
+// Says that there is no memory for a walk over the query: the system that runs has failed.
+void mi_query_fail_walk(const mica_query *query, const char *call);
 // Brings `table_bits` up to date, of a query that is; false: out of memory. Sets no error.
 bool mi_query_note_tables(mica_query *query);
-// The same for a query from outside: NULL is MICA_INVALID. And as mi_query_check_since for who is asking.
+// As mi_query_update for a query from outside: NULL is MICA_INVALID; without memory the system that runs has failed.
+// And as mi_query_check_since for who is asking.
 mica_result mi_query_check(mica_query *query, const char *call);
 // Whether all removals since a version are known that the query asks for: MICA_LIMIT, MICA_OUT_OF_MEMORY.
 mica_result mi_query_check_removed(const mica_query *query, uint64_t since, const char *call);

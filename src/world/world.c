@@ -471,6 +471,14 @@ const mi_type *mi_world_fail_type(const mica_world *world, mica_component compon
     return NULL;
 }
 
+MI_COLD void mi_world_fail_unheard(const mica_world *world) {
+    mica_run *run = mi_world_run(world);
+    run = run == NULL ? world->applied_run : run;
+    if (run != NULL && mica_last_result() == MICA_OUT_OF_MEMORY) {
+        world->run_face->fail(run, MICA_OUT_OF_MEMORY, mica_last_error());
+    }
+}
+
 mica_result mi_world_fail_store(const mica_world *world, const char *call) {
     if (world->store.failure == MICA_LIMIT) {
         return mi_fail(&world->log, MICA_LIMIT, call, "{} has no room: {}", MI_TEXT(world->name),

@@ -107,8 +107,11 @@ struct mi_seat;
 struct mi_events;
 // What orders share while they sort; see order.c.
 struct mi_sorter;
-// What runs of systems are to the checks of their access; see access_check.h.
-struct mi_access_face;
+// What runs of systems are to the world; given by the part that runs them.
+typedef struct mi_run_face {
+    const struct mi_access *(*access_of)(const mica_run *run);       // NULL: it may touch everything
+    void (*fail)(mica_run *run, mica_result code, const char *text); // fails the tick by this run
+} mi_run_face;
 
 // What sharing a world takes.
 typedef struct mi_sharing {
@@ -139,13 +142,14 @@ struct mica_world {
     bool is_shared; // systems run side by side: see actor.h
     mi_sharing sharing;
 
-    bool validates;       // systems are held to the access that they have declared: see access_check.h
-    uint32_t check_count; // not 0: those that run are
-    const struct mi_access_face *access_face; // NULL until there are systems
+    bool validates;              // systems are held to the access that they have declared: see access_check.h
+    uint32_t check_count;        // not 0: those that run are
+    const mi_run_face *run_face; // NULL until there are systems
 
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
     mica_run *running;            // the running system's, NULL outside
     const char *running_system;   // its name
+    mica_run *applied_run;        // whose commands a barrier applies, NULL: none does
     uint64_t running_since;       // the version of its last run; outside: outside_since. Since when changes count
     uint64_t outside_since;       // MI_SINCE_OUTSIDE once the world was restored (rewind.h), 0 before
     struct mi_rewind *rewind;     // what is known of restores; NULL: there was none
@@ -313,6 +317,10 @@ static inline mica_result mi_world_check_access(const mica_world *world, mica_co
     return MICA_LIKELY(world->store.copied_count == 0) ? MICA_OK
                                                        : mi_access_check(world, component, writes, entity, call);
 }
+
+// For calls whose failure looks like an answer, that there is nobody: one has just failed. If memory was short the
+// system that runs, or whose commands are being applied, has failed with it.
+void mi_world_fail_unheard(const mica_world *world);
 
 // MICA_OK, or MICA_LOCKED with the name of the query or system that locks structure.
 mica_result mi_world_fail_structure(mica_world *world, const char *call);

@@ -29,7 +29,6 @@ MICA_STRUCT(Count, { int64_t runs; });
 enum { CHURN_ENTITIES = 3000 };
 
 static inline void churn_move(mica_run *run) {
-    mica_error_clear();
     mica_each (run, it) {
         Place *place = mica_write_of(it, Place);
         const Speed *speed = mica_read_of(it, Speed);
@@ -38,11 +37,9 @@ static inline void churn_move(mica_run *run) {
             place[i].y += speed[i].y;
         }
     }
-    must_have_walked(run);
 }
 
 static inline void churn_cool(mica_run *run) {
-    mica_error_clear();
     mica_each (run, it) {
         Heat *heat = mica_write_of(it, Heat);
         for (int32_t i = 0; i < it.count; i++) {
@@ -50,7 +47,6 @@ static inline void churn_cool(mica_run *run) {
         }
     }
     mica_run_state(run, Count)->runs++;
-    must_have_walked(run);
 }
 
 // Components come and go, entities too, and one follows another that is made with it.
@@ -110,7 +106,6 @@ static inline void churn_choose(mica_run *run) {
 }
 
 static inline void churn_shoot(mica_run *run) {
-    mica_error_clear();
     mica_world *world = mica_run_world(run);
     mica_each (run, it) {
         const Shot *shot = mica_read_of(it, Shot);
@@ -118,7 +113,6 @@ static inline void churn_shoot(mica_run *run) {
             must(run, mica_send(world, Hit, {shot[i].power}) == MICA_OK);
         }
     }
-    must_have_walked(run);
 }
 
 static inline void churn_keep_score(mica_run *run) {
@@ -132,7 +126,6 @@ static inline void churn_keep_score(mica_run *run) {
 
 // Writes values of entities by handle, of a component that it has declared.
 static inline void churn_regroup(mica_run *run) {
-    mica_error_clear();
     mica_world *world = mica_run_world(run);
     mica_each (run, it) {
         for (int32_t i = 0; i < it.count; i++) {
@@ -141,20 +134,16 @@ static inline void churn_regroup(mica_run *run) {
             must(run, mica_set(world, it.entities[i], Group, {group->number + 1}) == MICA_OK);
         }
     }
-    must_have_walked(run);
 }
 
 static inline void churn_note_changes(mica_run *run) {
-    mica_error_clear();
     mica_each (run, it) {
         mica_run_state(run, Count)->runs += it.count;
     }
-    must_have_walked(run);
 }
 
 // Over both storages, with copies of what lies apart, which values by handle are to agree with at once.
 static inline void churn_warm(mica_run *run) {
-    mica_error_clear();
     mica_world *world = mica_run_world(run);
     mica_each (run, it) {
         Shot *shot = mica_write_of(it, Shot);
@@ -167,7 +156,6 @@ static inline void churn_warm(mica_run *run) {
             mica_run_fail(run, MICA_FAILED, "what was written to a copy is not seen");
         }
     }
-    must_have_walked(run);
 }
 
 // Leaves some out of walks, and lets them in again.
@@ -182,14 +170,6 @@ static inline void churn_hide_span(mica_run *run, mica_iter *span, void *user) {
 
 static inline void churn_hide(mica_run *run) {
     must(run, mica_parallel_for(run, NULL, churn_hide_span, NULL) == MICA_OK);
-}
-
-static inline void note_changes(mica_run *run) {
-    mica_error_clear();
-    mica_each (run, it) {
-        mica_run_state(run, Count)->runs += it.count;
-    }
-    must_have_walked(run);
 }
 
 static inline void churn_add(mica_world *world, const mica_system_def *def) {

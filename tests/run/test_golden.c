@@ -49,7 +49,6 @@ static void turn(mica_run *run) {
 }
 
 static void reach(mica_run *run) {
-    mica_error_clear();
     mica_each (run, it) {
         const mica_world_transform *placed = mica_read_of(it, mica_world_transform);
         Reach *reached = mica_write_of(it, Reach);
@@ -60,7 +59,6 @@ static void reach(mica_run *run) {
             reached[i].farthest = distance > reached[i].farthest ? distance : reached[i].farthest;
         }
     }
-    must_have_walked(run);
 }
 
 static void fill_arms(mica_world *world) {
@@ -104,7 +102,6 @@ MICA_STRUCT(Till, { int64_t coins, sales; });
 enum { TRADER_COUNT = 800 };
 
 static void offer(mica_run *run) {
-    mica_error_clear();
     mica_world *world = mica_run_world(run);
     mica_random *random = mica_run_random(run);
     mica_each (run, it) {
@@ -116,7 +113,6 @@ static void offer(mica_run *run) {
             }
         }
     }
-    must_have_walked(run);
 }
 
 static void muse_span(mica_run *run, mica_iter *span, void *user) {
@@ -139,7 +135,6 @@ static void muse(mica_run *run) {
 
 // Who buys is chosen by what the walk meets: the order of offers is that of the plan and of its walks.
 static void buy(mica_run *run) {
-    mica_error_clear();
     mica_world *world = mica_run_world(run);
     mica_event_reader *offers = mica_run_events(run, Offer);
     mica_each (run, it) {
@@ -154,7 +149,6 @@ static void buy(mica_run *run) {
             }
         }
     }
-    must_have_walked(run);
 }
 
 static void count_sales(mica_run *run) {
@@ -167,14 +161,12 @@ static void count_sales(mica_run *run) {
 }
 
 static void pay_wages(mica_run *run) {
-    mica_error_clear();
     mica_each (run, it) {
         Purse *purse = mica_write_of(it, Purse);
         for (int32_t i = 0; i < it.count; i++) {
             purse[i].coins += 5;
         }
     }
-    must_have_walked(run);
 }
 
 static bool has_sold(mica_run *run) {

@@ -10,8 +10,3 @@ static inline void must(mica_run *run, bool holds) {
         mica_run_fail(run, mica_last_result(), mica_last_error());
     }
 }
-
-// To be called behind walks, which do nothing where there is no memory to open them: the error was cleared before.
-static inline void must_have_walked(mica_run *run) {
-    must(run, mica_last_result() != MICA_OUT_OF_MEMORY);
-}
