@@ -33,13 +33,13 @@ static void tree_tear_down(void *context) {
 }
 
 // A world, and a tree that is not in it yet.
-static tree *tree_make(int64_t n, bool is_shuffled) {
+static tree *tree_make(int64_t n, bool is_shuffled, int32_t thread_count) {
     tree *state = calloc(1, sizeof *state);
     if (state == NULL) {
         return NULL;
     }
     state->n = (uint32_t)n;
-    state->world = mica_world_create(NULL);
+    state->world = mica_world_create(&(mica_world_def){.thread_count = thread_count});
     state->entities = bench_pages_allocate(state->n, sizeof *state->entities, BENCH_PAGES_4_KIB);
     state->created = bench_pages_allocate(state->n, sizeof *state->created, BENCH_PAGES_4_KIB);
     state->parents = bench_pages_allocate(state->n, sizeof *state->parents, BENCH_PAGES_4_KIB);
@@ -74,8 +74,8 @@ static uint64_t build_many(tree *state) {
     return (uint64_t)created + (uint64_t)linked;
 }
 
-static void *built_set_up(int64_t n, bool is_shuffled) {
-    tree *state = tree_make(n, is_shuffled);
+static void *built_set_up(int64_t n, bool is_shuffled, int32_t thread_count) {
+    tree *state = tree_make(n, is_shuffled, thread_count);
     if (state != NULL && build_many(state) != 2) {
         tree_tear_down(state);
         return NULL;
@@ -84,11 +84,19 @@ static void *built_set_up(int64_t n, bool is_shuffled) {
 }
 
 static void *order_set_up(int64_t n) {
-    return built_set_up(n, false);
+    return built_set_up(n, false, 1);
 }
 
 static void *shuffled_set_up(int64_t n) {
-    return built_set_up(n, true);
+    return built_set_up(n, true, 1);
+}
+
+static void *order_set_up_2(int64_t n) {
+    return built_set_up(n, false, 2);
+}
+
+static void *shuffled_set_up_2(int64_t n) {
+    return built_set_up(n, true, 2);
 }
 
 static void resolve_run(void *context) {
@@ -121,6 +129,22 @@ static const bench_side resolve_shuffled = {
     .run = resolve_run,
     .check = matrices_check,
     .tear_down = tree_tear_down,
+};
+
+static const bench_side resolve_order_2 = {
+    .set_up = order_set_up_2,
+    .run = resolve_run,
+    .check = matrices_check,
+    .tear_down = tree_tear_down,
+    .has_threads = true,
+};
+
+static const bench_side resolve_shuffled_2 = {
+    .set_up = shuffled_set_up_2,
+    .run = resolve_run,
+    .check = matrices_check,
+    .tear_down = tree_tear_down,
+    .has_threads = true,
 };
 
 // Nothing, or one pose in a hundred, is changed between the passes.
@@ -172,7 +196,7 @@ static void clear(void *context) {
 }
 
 static void *empty_set_up(int64_t n) {
-    return tree_make(n, false);
+    return tree_make(n, false, 1);
 }
 
 static void one_run(void *context) {
@@ -248,6 +272,8 @@ static const bench_side destroy_root = {
 static const bench_row rows[] = {
     {"tree/matrix", "main", 1000000, "ns/node", 1000000, &resolve_order, &limit_tree_order},
     {"tree/matrix", "shuffled", 1000000, "ns/node", 1000000, &resolve_shuffled, &limit_tree_shuffled},
+    {"tree/matrix", "two threads", 1000000, "ns/node", 1000000, &resolve_order_2, &limit_tree_order},
+    {"tree/matrix", "shuffled, two threads", 1000000, "ns/node", 1000000, &resolve_shuffled_2, &limit_tree_shuffled},
     {"tree/unchanged", "main", 1000000, "ns/node", 1000000, &resolve_again, NULL},
     {"tree/unchanged", "one in a hundred", 1000000, "ns/node", 1000000, &resolve_marked, NULL},
     {"tree/create", "main", 1000000, "ns/node", 1000000, &create_one, NULL},

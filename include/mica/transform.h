@@ -41,8 +41,10 @@ MICA_BEGIN
 /// Computes the world matrix of every entity that has both `mica_transform` and `mica_world_transform`, parents before
 /// children, as a product of floats in a fixed order (parent times local, from the root down). An ancestor without a
 /// transform counts as identity; one without a world matrix counts all the same. Marks the matrices as changed. No
-/// structural change; allowed while structure is locked. Refuses: `MICA_OUT_OF_MEMORY`, with no matrix touched;
-/// `MICA_MISMATCH` (the schema knows another type by one of the names). O(entities with a transform + linked entities).
+/// structural change; allowed while structure is locked. Big levels are shared out among the threads of the world's
+/// pool, to the same bits. Refuses: `MICA_OUT_OF_MEMORY`, with no matrix touched; `MICA_MISMATCH` (the schema knows
+/// another type by one of the names); `MICA_NO_ACCESS` (from a system that has not declared to read the one and write
+/// the other, where that is checked). O(entities with a transform + linked entities).
 MICA_API mica_result mica_transform_resolve(mica_world *world);
 
 /// Adds the system "resolve_transforms", which calls `mica_transform_resolve` in the stage resolve. It reads
@@ -51,7 +53,7 @@ MICA_API mica_system mica_transform_system_add(mica_world *world);
 
 /// The world matrix of one entity from the local poses of it and its ancestors, without looking at what was resolved.
 /// Computed in double precision: it may differ from the resolved one in the last bits. Refuses: `MICA_STALE`,
-/// `MICA_ABSENT` (no transform), `MICA_INVALID` (no `matrix`). O(depth).
+/// `MICA_ABSENT` (no transform), `MICA_INVALID` (no `matrix`), `MICA_NO_ACCESS` (as `mica_transform_resolve`). O(depth).
 MICA_API mica_result mica_transform_world_of(const mica_world *world, mica_entity entity, float matrix[16]);
 
 /// The matrix of a pose; where either is missing, `MICA_INVALID` and nothing. O(1), any thread.

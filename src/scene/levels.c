@@ -162,24 +162,52 @@ static bool open_lists(building *build) {
     mi_heap *heap = build->store->heap;
     uint32_t rows = 0;
     uint32_t runs = 0;
+    uint32_t cuts = 0;
     for (uint32_t i = 0; i < build->levels->counts.count; i++) {
         const mi_level_count count = build->levels->counts.data[i];
         build->levels->counts.data[i] = (mi_level_count){.rows = rows, .runs = runs};
         rows += count.rows;
         runs += count.runs;
-        levels->free_run_count = i == 0 ? runs : levels->free_run_count;
+        cuts += (count.rows + MI_LEVEL_CUT_ROWS - 1) / MI_LEVEL_CUT_ROWS;
     }
     if (levels->anchors.capacity / 2 > rows || levels->runs.capacity / 2 > runs) {
         MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->anchors);
         MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->runs);
+        MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->cuts);
     }
     if (!MI_RESERVE(heap, MICA_MEMORY_RELATIONS, &levels->anchors, rows) ||
-        !MI_RESERVE(heap, MICA_MEMORY_RELATIONS, &levels->runs, runs)) {
+        !MI_RESERVE(heap, MICA_MEMORY_RELATIONS, &levels->runs, runs) ||
+        !MI_RESERVE(heap, MICA_MEMORY_RELATIONS, &levels->cuts, cuts) ||
+        !MI_RESERVE(heap, MICA_MEMORY_RELATIONS, &levels->cut_ends, build->levels->counts.count)) {
         return false;
     }
     levels->anchors.count = rows;
     levels->runs.count = runs;
     return true;
+}
+
+// Cuts the runs of each level, which are complete; the counts say where they end.
+static void cut_levels(mi_levels *levels) {
+    levels->cuts.count = 0;
+    levels->cut_ends.count = 0;
+    uint32_t run = 0;
+    uint32_t first_row = 0;
+    for (uint32_t level = 0; level < levels->counts.count; level++) {
+        uint32_t skipped = 0;
+        while (run < levels->counts.data[level].runs) {
+            mi_level_cut cut = {.run = run, .skipped = skipped, .first_row = first_row};
+            while (run < levels->counts.data[level].runs && cut.row_count < MI_LEVEL_CUT_ROWS) {
+                const uint32_t left = levels->runs.data[run].count - skipped;
+                const uint32_t room = MI_LEVEL_CUT_ROWS - cut.row_count;
+                cut.row_count += left < room ? left : room;
+                run += left > room ? 0 : 1;
+                skipped = left > room ? skipped + room : 0;
+            }
+            levels->cuts.data[levels->cuts.count++] = cut;
+            first_row += cut.row_count;
+        }
+        levels->cut_ends.data[levels->cut_ends.count++] = levels->cuts.count;
+    }
 }
 
 // Notes which tables hold linked entities or the roots above them.
@@ -228,6 +256,7 @@ static mica_result build_lists(building *build) {
     if (build->levels->counts.count > 0) {
         place_levels(build);
     }
+    cut_levels(build->levels);
     return MICA_OK;
 }
 
@@ -272,6 +301,8 @@ void mi_levels_free(mi_levels *levels, mi_heap *heap) {
     mi_levels_trim(levels, heap);
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->runs);
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->anchors);
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->cuts);
+    MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->cut_ends);
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &levels->is_involved);
 }
 
@@ -305,5 +336,11 @@ const char *mi_levels_validate(const mi_levels *levels, const mi_store *store, c
             fault = validate_row(store, nodes, run.first + k, levels->anchors.data[rows++], pose);
         }
     }
-    return fault == NULL && rows != levels->anchors.count ? "levels: rows and anchors differ in number" : fault;
+    uint32_t cut_rows = 0;
+    for (uint32_t i = 0; i < levels->cuts.count; i++) {
+        cut_rows += levels->cuts.data[i].row_count;
+    }
+    return fault == NULL && (rows != levels->anchors.count || rows != cut_rows)
+               ? "levels: rows, anchors and cuts differ in number"
+               : fault;
 }

@@ -15,6 +15,15 @@ typedef struct mi_level_run {
     uint32_t count;
 } mi_level_run;
 
+// A piece of a level: MI_LEVEL_CUT_ROWS of its rows, what is left of them in the last one.
+#define MI_LEVEL_CUT_ROWS 1024u
+typedef struct mi_level_cut {
+    uint32_t run;     // in which it begins
+    uint32_t skipped; // rows of that run before it
+    uint32_t first_row;
+    uint32_t row_count;
+} mi_level_cut;
+
 // What the children of an entity are relative to.
 typedef struct mi_level_note {
     uint32_t level;  // of the children
@@ -32,8 +41,9 @@ typedef struct mi_levels {
     // For each row of the runs, in their order, the location of the row whose matrix it is relative to; 0: of none,
     // which rows of level 0 have, and they come first.
     MI_ARRAY(uint32_t) anchors;
-    uint32_t free_run_count;    // runs of level 0
-    MI_ARRAY(bool) is_involved; // by table id: it holds linked entities or parents
+    MI_ARRAY(mi_level_cut) cuts; // of all levels, in their order
+    MI_ARRAY(uint32_t) cut_ends; // by level: the end of its cuts
+    MI_ARRAY(bool) is_involved;  // by table id: it holds linked entities or parents
     bool is_made;
     // What the lists were made from.
     uint64_t links_version;

@@ -26,10 +26,6 @@ static uint32_t kept_count(const mi_table *table, bool leaves_transient) {
     return count;
 }
 
-static uint32_t chunks_of(const mi_table *table) {
-    return (uint32_t)(((uint64_t)table->row_count + table->row_mask) >> table->shift);
-}
-
 static uint8_t *chunk_base(const mi_store *store, const mi_table *table, uint32_t chunk_index) {
     return store->chunks[table->chunk_ids[chunk_index]].base;
 }
@@ -128,7 +124,7 @@ static mi_chunk_image *capture_chunk(mi_capture *capture, const mi_table *table,
 // How many of the first chunks are as their images say.
 static uint32_t count_same(const mi_capture *capture, const mi_table *table, const mi_rows_image *earlier,
                            uint32_t from) {
-    const uint32_t count = chunks_of(table);
+    const uint32_t count = mi_table_chunks_for(table, table->row_count);
     uint32_t k = from;
     while (k < count && k < earlier->chunk_count &&
            is_same(table, chunk_base(&capture->world->store, table, k), mi_table_chunk_rows(table, k),
@@ -139,8 +135,9 @@ static uint32_t count_same(const mi_capture *capture, const mi_table *table, con
 }
 
 static mi_rows_image *make_rows(const mi_capture *capture, const mi_table *table) {
-    mi_rows_image *rows = mi_rows_image_create(capture->vault, table->component_count,
-                                               kept_count(table, capture->leaves_transient), chunks_of(table));
+    mi_rows_image *rows =
+        mi_rows_image_create(capture->vault, table->component_count, kept_count(table, capture->leaves_transient),
+                             mi_table_chunks_for(table, table->row_count));
     if (rows == NULL) {
         return NULL;
     }
@@ -157,7 +154,7 @@ static mi_rows_image *make_rows(const mi_capture *capture, const mi_table *table
 }
 
 static mi_rows_image *capture_table(mi_capture *capture, const mi_table *table, mi_rows_image *earlier) {
-    const uint32_t chunk_count = chunks_of(table);
+    const uint32_t chunk_count = mi_table_chunks_for(table, table->row_count);
     uint32_t same = earlier == NULL ? 0 : count_same(capture, table, earlier, 0);
     if (earlier != NULL && same == chunk_count && earlier->chunk_count == chunk_count) {
         earlier->reference_count++;
@@ -470,7 +467,7 @@ static void let_go(mi_store *store, const uint8_t *base, uint32_t first, uint32_
 // Ends what is in the chunks of a table from `first` on.
 static void let_go_of_rest(mi_restore *restore, const mi_table *table, uint32_t first) {
     mi_store *store = &restore->world->store;
-    for (uint32_t k = first; k < chunks_of(table); k++) {
+    for (uint32_t k = first; k < mi_table_chunks_for(table, table->row_count); k++) {
         uint8_t *base = chunk_base(store, table, k);
         const uint32_t present = present_rows(table, k);
         let_go(store, base, 0, present);

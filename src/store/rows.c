@@ -189,14 +189,9 @@ static bool grow_chunk(mi_store *store, mi_table *table, uint32_t chunk_room) {
     return true;
 }
 
-// How many chunks so many rows fill.
-static uint32_t chunks_for(const mi_table *table, uint32_t row_count) {
-    return (uint32_t)(((uint64_t)row_count + table->row_mask) >> table->shift);
-}
-
 void mi_store_close_rows(mi_store *store, mi_table *table) {
-    const uint32_t filled = chunks_for(table, table->row_count);
-    const uint32_t kept = chunks_for(table, table->kept_rows);
+    const uint32_t filled = mi_table_chunks_for(table, table->row_count);
+    const uint32_t kept = mi_table_chunks_for(table, table->kept_rows);
     while (table->chunk_count > filled + 1 && table->chunk_count > kept) {
         drop_last_chunk(store, table);
     }
@@ -204,7 +199,7 @@ void mi_store_close_rows(mi_store *store, mi_table *table) {
 
 // Makes the chunks ready in which the next rows come first.
 static void begin_chunks(const mi_store *store, const mi_table *table, uint64_t need) {
-    for (uint32_t k = chunks_for(table, table->row_count); (uint64_t)k << table->shift < need; k++) {
+    for (uint32_t k = mi_table_chunks_for(table, table->row_count); (uint64_t)k << table->shift < need; k++) {
         mi_store_reset_chunk(table, store->chunks[table->chunk_ids[k]].base);
     }
 }
@@ -441,8 +436,8 @@ static void fit_chunk(mi_store *store, mi_table *table) {
 }
 
 void mi_chunks_release_spare(mi_store *store, mi_table *table) {
-    const uint32_t filled = chunks_for(table, table->row_count);
-    const uint32_t kept = chunks_for(table, table->kept_rows);
+    const uint32_t filled = mi_table_chunks_for(table, table->row_count);
+    const uint32_t kept = mi_table_chunks_for(table, table->kept_rows);
     while (table->chunk_count > filled && table->chunk_count > kept) {
         drop_last_chunk(store, table);
     }

@@ -209,6 +209,11 @@ static inline const mi_column *mi_table_lanes(const mi_table *table, mica_compon
     return &table->columns[table->last_byte_of[component]];
 }
 
+// How many chunks so many rows fill.
+static inline uint32_t mi_table_chunks_for(const mi_table *table, uint32_t row_count) {
+    return (uint32_t)(((uint64_t)row_count + table->row_mask) >> table->shift);
+}
+
 // Rows in chunk number `chunk_index`.
 static inline uint32_t mi_table_chunk_rows(const mi_table *table, uint32_t chunk_index) {
     const uint32_t first = chunk_index << table->shift;

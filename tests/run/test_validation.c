@@ -247,6 +247,15 @@ static const void *count_events(mica_run *run) {
     return mica_event_reader_count(shared.reader) > 0 ? &shared : NULL;
 }
 
+static const void *resolve_matrices(mica_run *run) {
+    return if_done(mica_transform_resolve(mica_run_world(run)));
+}
+
+static const void *ask_matrix(mica_run *run) {
+    float matrix[16];
+    return if_done(mica_transform_world_of(mica_run_world(run), shared.target, matrix));
+}
+
 static const cheat cheats[] = {
     {"get", get, "reads Secret", "mica_entity_get:", true},
     {"get of a pool", get_of_pool, "reads Loot", "mica_entity_get:", true},
@@ -281,6 +290,8 @@ static const cheat cheats[] = {
     {"event, delivered", deliver, "writes Alarm", "mica_event_deliver:", false},
     {"reader", make_reader, "reads Alarm", "mica_run_event_reader:", false},
     {"event, read", read_event, "reads Alarm", "mica_event_reader_next:", false},
+    {"matrices", resolve_matrices, "reads Transform", "mica_transform_resolve:", false},
+    {"matrix of one", ask_matrix, "reads Transform", "mica_transform_world_of:", true},
     {"events, counted", count_events, "reads Alarm", "mica_event_reader_count:", false},
 };
 
@@ -343,6 +354,7 @@ static void begin(scene *test, const cheat *what, int32_t thread_count, mica_val
                                   mica_value_of(Secret, {VALUE}), mica_value_of(Loot, {VALUE}),
                                   mica_value_of(Spread, {VALUE, VALUE}), mica_value_of(Listed, {VALUE}));
     }
+    assert_int_equal(mica_add(world, test->target, mica_transform), MICA_OK);
     mica_set_resource(world, Rule, {VALUE});
     test->reader = mica_reader_of(world, Alarm, "outside");
     mica_send(world, Alarm, {VALUE});
@@ -428,8 +440,9 @@ static void conditions_are_held_to_the_access_of_their_systems(void **state) {
 // What all of them touch.
 static mica_system_def declaring(scene *test) {
     mica_system_def def = cheating(test);
-    const mica_access access[] = {mica_writes(Other),  mica_writes(Secret), mica_writes(Loot), mica_writes(Spread),
-                                  mica_writes(Listed), mica_writes(Rule),   mica_writes(Alarm)};
+    const mica_access access[] = {mica_writes(Other),  mica_writes(Secret),        mica_writes(Loot),
+                                  mica_writes(Spread), mica_writes(Listed),        mica_writes(Rule),
+                                  mica_writes(Alarm),  mica_reads(mica_transform), mica_writes(mica_world_transform)};
     memcpy(def.access, access, sizeof(access));
     return def;
 }
