@@ -56,9 +56,27 @@ uint64_t mica_entity_component_version(const mica_world *world, mica_entity enti
     return pool != NULL ? version_in_pool(world, pool, entity) : version_in_table(world, type, location);
 }
 
+// Whether all that an entity has with data, at its location, may be looked at.
+static bool may_see_all(const mica_world *world, mica_entity entity, uint32_t location, const char *call) {
+    const mi_store *store = &world->store;
+    const mi_table *table = location == 0 ? NULL : mi_store_table_at(store, location);
+    mica_result result = MICA_OK;
+    for (uint32_t i = 0; table != NULL && i < table->column_count && result == MICA_OK; i++) {
+        result = mi_access_check(world, table->columns[i].type->info.id, false, entity, call);
+    }
+    const uint64_t *mask = mi_store_mask(store, entity);
+    for (uint32_t number = mi_store_next_pool(store, mask, 0); number != MI_POOL_NONE && result == MICA_OK;
+         number = mi_store_next_pool(store, mask, number + 1)) {
+        result = mi_access_check(world, store->pool_list.data[number]->type->info.id, false, entity, call);
+    }
+    return result == MICA_OK;
+}
+
 uint64_t mica_entity_version(const mica_world *world, mica_entity entity) {
+    static const char call[] = "mica_entity_version";
     uint32_t location = 0;
-    if (mi_world_resolve(world, entity, &location, "mica_entity_version") != MICA_OK) {
+    if (mi_world_resolve(world, entity, &location, call) != MICA_OK ||
+        (MICA_UNLIKELY(world->store.copied_count > 0) && !may_see_all(world, entity, location, call))) {
         return 0;
     }
     const mi_store *store = &world->store;

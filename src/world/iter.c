@@ -384,9 +384,23 @@ int32_t mi_query_list(mica_query *query, mica_entity *entities, int32_t capacity
     return list_entities(query, entities, capacity, false, call);
 }
 
+// MICA_OK, or MICA_NO_ACCESS: the query asks for stamps that are another system's to write. What entities have is no
+// access.
+static mica_result check_stamps(const mica_query *query, const char *call) {
+    return MICA_LIKELY(query->world->store.copied_count == 0) || !mi_query_asks_changes(query)
+               ? MICA_OK
+               : mi_access_check_query(query, call);
+}
+
+// The same, or as mi_query_check.
+static mica_result check_question(mica_query *query, const char *call) {
+    const mica_result result = mi_query_check(query, call);
+    return result == MICA_OK ? check_stamps(query, call) : result;
+}
+
 int32_t mica_query_count(mica_query *query) {
     static const char call[] = "mica_query_count";
-    if (mi_query_check(query, call) != MICA_OK) {
+    if (check_question(query, call) != MICA_OK) {
         return 0;
     }
     if (is_counted(query)) {
@@ -397,7 +411,7 @@ int32_t mica_query_count(mica_query *query) {
 }
 
 int32_t mica_query_size_hint(mica_query *query) {
-    if (mi_query_check(query, "mica_query_size_hint") != MICA_OK) {
+    if (check_question(query, "mica_query_size_hint") != MICA_OK) {
         return 0;
     }
     uint64_t hint = mi_query_rows(query) + (query->requires_table ? 0 : count_rowless(query->world));
@@ -417,7 +431,7 @@ int32_t mica_query_size_hint(mica_query *query) {
 mica_entity mica_query_first(mica_query *query) {
     static const char call[] = "mica_query_first";
     mica_entity first = MICA_NULL;
-    if (mi_query_check(query, call) == MICA_OK) {
+    if (check_question(query, call) == MICA_OK) {
         list_entities(query, &first, 1, true, call);
     }
     return first;
@@ -425,7 +439,7 @@ mica_entity mica_query_first(mica_query *query) {
 
 int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t capacity) {
     static const char call[] = "mica_query_entities";
-    if (mi_query_check(query, call) != MICA_OK) {
+    if (check_question(query, call) != MICA_OK) {
         return 0;
     }
     if (capacity > 0 && entities == NULL) {
@@ -437,7 +451,7 @@ int32_t mica_query_entities(mica_query *query, mica_entity *entities, int32_t ca
 }
 
 bool mica_query_contains(mica_query *query, mica_entity entity) {
-    if (query == NULL) {
+    if (query == NULL || check_stamps(query, "mica_query_contains") != MICA_OK) {
         return false;
     }
     if (query->removed_alone) { // whether it is alive is not asked

@@ -36,6 +36,7 @@ typedef struct scene {
     cheat act;
     mica_entity target;
     mica_query *secrets;
+    mica_query *changed; // those whose Secret has
     mica_order *order;
     mica_index *index;
     mica_event_reader *reader;
@@ -247,6 +248,22 @@ static const void *count_events(mica_run *run) {
     return mica_event_reader_count(shared.reader) > 0 ? &shared : NULL;
 }
 
+static const void *ask_whole_version(mica_run *run) {
+    return mica_entity_version(mica_run_world(run), shared.target) != 0 ? &shared : NULL;
+}
+
+static const void *count_changed(mica_run *run) {
+    (void)run;
+    mica_query_count(shared.changed);
+    return if_done(mica_last_result());
+}
+
+static const void *find_changed(mica_run *run) {
+    (void)run;
+    mica_query_contains(shared.changed, shared.target);
+    return if_done(mica_last_result());
+}
+
 static const void *resolve_matrices(mica_run *run) {
     return if_done(mica_transform_resolve(mica_run_world(run)));
 }
@@ -290,6 +307,9 @@ static const cheat cheats[] = {
     {"event, delivered", deliver, "writes Alarm", "mica_event_deliver:", false},
     {"reader", make_reader, "reads Alarm", "mica_run_event_reader:", false},
     {"event, read", read_event, "reads Alarm", "mica_event_reader_next:", false},
+    {"version of all", ask_whole_version, "reads Secret", "mica_entity_version:", true},
+    {"changed, counted", count_changed, "reads Secret", "mica_query_count:", false},
+    {"changed, one of them", find_changed, "reads Secret", "mica_query_contains:", false},
     {"matrices", resolve_matrices, "reads Transform", "mica_transform_resolve:", false},
     {"matrix of one", ask_matrix, "reads Transform", "mica_transform_world_of:", true},
     {"events, counted", count_events, "reads Alarm", "mica_event_reader_count:", false},
@@ -359,6 +379,7 @@ static void begin(scene *test, const cheat *what, int32_t thread_count, mica_val
     test->reader = mica_reader_of(world, Alarm, "outside");
     mica_send(world, Alarm, {VALUE});
     test->secrets = mica_query_retain(mica_query_of(world, mica_read(Secret)));
+    test->changed = mica_query_retain(mica_query_of(world, mica_changed(Secret)));
     test->order = mica_order_create(test->secrets, mica_register(world, Secret), by_number, NULL);
     test->index = mica_index_of(world, Listed, "number");
     assert_non_null(test->index);
@@ -375,6 +396,7 @@ static void end(scene *test) {
     mica_event_reader_destroy(test->reader);
     mica_order_destroy(test->order);
     mica_query_release(test->secrets);
+    mica_query_release(test->changed);
     assert_int_equal(mica_world_validate(test->world), MICA_OK);
     mica_world_destroy(test->world);
 }
