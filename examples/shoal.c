@@ -70,16 +70,19 @@ static void eat(mica_run *run) {
     mica_parallel_for(run, NULL, eat_span, (void *)mica_resource(mica_run_world(run), Crowd));
 }
 
+// The sea has no edge.
+static float wrap(float at) {
+    return at < 0 ? at + CELLS : at < CELLS ? at : at - CELLS;
+}
+
 static void swim_span(mica_run *run, mica_iter *span, void *user) {
     (void)run;
     (void)user;
     Place *place = mica_write_of(*span, Place);
     const Heading *heading = mica_read_of(*span, Heading);
     for (int32_t i = 0; i < span->count; i++) {
-        place[i].x += heading[i].x + CELLS; // never negative, and small
-        place[i].y += heading[i].y + CELLS;
-        place[i].x -= (float)((int32_t)place[i].x / CELLS * CELLS);
-        place[i].y -= (float)((int32_t)place[i].y / CELLS * CELLS);
+        place[i].x = wrap(place[i].x + heading[i].x);
+        place[i].y = wrap(place[i].y + heading[i].y);
     }
 }
 
