@@ -24,8 +24,8 @@ MICA_BEGIN
 MICA_API size_t mica_world_plan(mica_world *world, char *text, size_t capacity);
 
 /// What keeps systems from running side by side: of each system those between the same two barriers that it conflicts
-/// with, and at which components, ascending by name; of each barrier the order that asks for it. O(systems^2) in what
-/// systems touch.
+/// with, and at which components, ascending by name, or that both belong to the main thread; of each barrier the order
+/// that asks for it. O(systems^2) in what systems touch.
 ///
 ///     stage update
 ///       move: conflicts with draw (Position, Velocity), follow (Position)
@@ -39,7 +39,7 @@ MICA_API size_t mica_world_plan_explain(mica_world *world, char *text, size_t ca
 
 /// The plan as a graph in Graphviz's language, for `dot -Tsvg`: systems as boxes (dashed: disabled; bold: of the main
 /// thread; double: exclusive), barriers as bars, stages as frames. Arrows lead from what has to have ended to what
-/// waits for it; behind a conflict its components. O(systems + waits) in what systems touch.
+/// waits for it; beside them the components of a conflict, or "main thread". O(systems + waits) in what systems touch.
 MICA_API size_t mica_world_plan_graph(mica_world *world, char *text, size_t capacity);
 
 /// The pairs of systems of a stage that conflict although nothing says which comes first: neither `before` and `after`,

@@ -171,9 +171,12 @@ typedef struct mica_system_def {
                       ///< removed, after its stop function; owned by the world
     void *user;       ///< for constants
     bool exclusive;   ///< may use the world's structural verbs in spite of its queries and access; runs by itself
-    bool main_thread; ///< runs on the thread that steps the world, and no other system meanwhile
-    bool disabled;    ///< added disabled
-    bool yields;      ///< its queries leave out who is in write groups of what they write (`mica_write_group_join`)
+    /// Runs on the thread that steps the world (so does its condition; spans of its parallel loops run anywhere),
+    /// beside others on other threads unless it is exclusive. Systems of the main thread that lie between the same two
+    /// barriers run in the order of the plan, as if they all wrote one component.
+    bool main_thread;
+    bool disabled; ///< added disabled
+    bool yields;   ///< its queries leave out who is in write groups of what they write (`mica_write_group_join`)
     double budget_seconds;  ///< what a run of it may take: runs that take longer are counted; 0: there is no budget
     bool runs_while_paused; ///< goes on while the world is paused (`mica_world_pause`)
 } mica_system_def;

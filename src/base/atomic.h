@@ -199,6 +199,19 @@ static inline uint32_t mi_pending_count(const uint32_t *pending) {
 static inline uint32_t mi_pending_mark(uint32_t *pending) {
     return __atomic_fetch_or(pending, MI_PENDING_MARK, __ATOMIC_ACQ_REL) & ~MI_PENDING_MARK;
 }
+// Whether somebody has marked. Changes nothing, but has its place in that order: of one who puts something down and
+// then asks, and one who marks and then looks for it, at least one sees the other.
+static inline bool mi_pending_is_marked(uint32_t *pending) {
+    return (__atomic_fetch_or(pending, 0, __ATOMIC_ACQ_REL) & MI_PENDING_MARK) != 0;
+}
+
+// What one thread takes and any other may put down, where nothing lies: putting down publishes it.
+static inline void mi_hand_over(void **place, void *item) {
+    __atomic_store_n(place, item, __ATOMIC_RELEASE);
+}
+static inline void *mi_handed_over(void *const *place) {
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+}
 
 // Seats of a pool as bits: who takes one acquires what the one before left there.
 static inline uint64_t mi_seats(const uint64_t *taken) {

@@ -11,6 +11,9 @@
 // itself among the sleepers, then looks once more at all places where work can be; who brings work puts it down, then
 // looks for sleepers (the orders: atomic.h). Whoever takes a mark away has to wake the seat.
 //
+// A job that is handed back lies with its group, where the waiting thread looks first. It is counted, then put down;
+// who has put it down then looks for the mark of a sleeper, who looks for it after he has marked.
+//
 // A group is left by whoever waits for it as soon as its last job has ended: the one who ends a job does not touch the
 // group after that. Jobs that span frames stand in a list of their own under the pool's lock.
 #include "base/jobs.h"
@@ -50,9 +53,10 @@ typedef struct mi_jobs_seat {
 
     // The thread's own, apart from what others look at.
     _Alignas(MI_CACHE_LINE_SIZE) presence here;
-    uintptr_t label; // of the job that runs, or of the caller
-    int64_t level;   // of the deque when that job began
-    uint32_t depth;  // jobs that run, one within the other
+    uintptr_t label;                // of the job that runs, or of the caller
+    int64_t level;                  // of the deque when that job began
+    const mi_job_group *returns_to; // the group that the thread waits for or runs a part of, right below that job
+    uint32_t depth;                 // jobs that run, one within the other
     uint32_t open_group_count;
     uint32_t random;
     uint32_t look_count;
@@ -252,9 +256,10 @@ typedef struct frame {
     presence without_seat;
     int64_t level;
     uintptr_t label;
+    const mi_job_group *returns_to;
 } frame;
 
-static void begin(mica_jobs *jobs, mi_jobs_seat *seat, uintptr_t label, frame *outer) {
+static void begin(mica_jobs *jobs, mi_jobs_seat *seat, uintptr_t label, const mi_job_group *below, frame *outer) {
     if (seat == NULL) {
         outer->without_seat = (presence){.jobs = jobs};
         appear(&outer->without_seat);
@@ -262,8 +267,10 @@ static void begin(mica_jobs *jobs, mi_jobs_seat *seat, uintptr_t label, frame *o
     }
     outer->level = seat->level;
     outer->label = seat->label;
+    outer->returns_to = seat->returns_to;
     seat->level = mi_deque_level(&seat->deque);
     seat->label = label;
+    seat->returns_to = below;
     seat->depth++;
 }
 
@@ -273,14 +280,16 @@ static void end(mi_jobs_seat *seat, const frame *outer) {
         return;
     }
     seat->depth--;
+    seat->returns_to = outer->returns_to;
     seat->label = outer->label;
     seat->level = outer->level;
 }
 
-static void run_job(mica_jobs *jobs, mi_jobs_seat *seat, mi_job *job, uintptr_t label) {
+// `below`: see returns_to.
+static void run_job(mica_jobs *jobs, mi_jobs_seat *seat, mi_job *job, uintptr_t label, const mi_job_group *below) {
     mi_job_group *group = job->group; // the job may be gone when it has run
     frame outer;
-    begin(jobs, seat, label, &outer);
+    begin(jobs, seat, label, below, &outer);
     job->function(job);
     end(seat, &outer);
     // And so may the group when its last job has ended.
@@ -322,7 +331,7 @@ static bool take_first_kicked(mica_jobs *jobs, work *found) {
 // By a caller as part of its own work, by a worker as nobody's.
 static void run_kicked(mica_jobs *jobs, mi_jobs_seat *seat, const work *taken) {
     frame outer;
-    begin(jobs, seat, seat != NULL ? seat->label : 0, &outer);
+    begin(jobs, seat, seat != NULL ? seat->label : 0, NULL, &outer);
     taken->function(taken->data);
     end(seat, &outer);
     mi_lock_take(&jobs->lock);
@@ -337,7 +346,7 @@ static void run_work(mi_jobs_seat *seat, const work *found) {
     if (found->is_kicked) {
         run_kicked(seat->jobs, seat, found);
     } else {
-        run_job(seat->jobs, seat, found->job, found->label);
+        run_job(seat->jobs, seat, found->job, found->label, NULL);
     }
 }
 
@@ -486,20 +495,49 @@ void mi_jobs_start(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
     if (seat != NULL && mi_deque_push(&seat->deque, job, seat->label)) {
         wake_one(jobs, seat->label);
     } else {
-        run_job(jobs, seat, job, seat != NULL ? seat->label : 0);
+        run_job(jobs, seat, job, seat != NULL ? seat->label : 0, NULL);
     }
 }
 
 void mi_jobs_run(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
     mi_jobs_seat *seat = join_group(jobs, group, job);
-    run_job(jobs, seat, job, seat != NULL ? seat->label : 0);
+    run_job(jobs, seat, job, seat != NULL ? seat->label : 0, group);
+}
+
+void mi_jobs_hand_back(mica_jobs *jobs, mi_job_group *group, mi_job *job) {
+    mi_jobs_seat *waits = group->seat;
+    MI_ASSERT(waits != NULL && waits != seat_here(jobs) && mi_handed_over(&group->handed_back) == NULL);
+    (void)jobs;
+    job->group = group;
+    mi_pending_add(&group->pending);
+    mi_hand_over(&group->handed_back, job);
+    if (mi_pending_is_marked(&group->pending)) {
+        mi_parker_wake(&waits->parker);
+    }
+}
+
+bool mi_jobs_is_wanted(const mica_jobs *jobs) {
+    const mi_jobs_seat *seat = seat_here(jobs);
+    return seat != NULL && seat->returns_to != NULL && mi_handed_over(&seat->returns_to->handed_back) != NULL;
+}
+
+// By the thread that waits for the group.
+static bool take_handed_back(const mi_jobs_seat *seat, mi_job_group *group, work *found) {
+    found->job = mi_handed_over(&group->handed_back);
+    if (found->job == NULL) {
+        return false;
+    }
+    mi_hand_over(&group->handed_back, NULL);
+    found->label = seat->label;
+    return true;
 }
 
 // Something of the waiting thread's own to do until the group's last job has ended.
-static bool look_for_own(mi_jobs_seat *seat, const mi_job_group *group, work *found) {
+static bool look_for_own(mi_jobs_seat *seat, mi_job_group *group, work *found) {
     const bool may_steal = is_outermost(seat);
     for (int32_t round = 0; round < LOOK_ROUNDS && mi_pending_count(&group->pending) > 0; round++) {
-        if (pop_own(seat, found) || (may_steal && steal(seat, seat->label, found))) {
+        if (take_handed_back(seat, group, found) || pop_own(seat, found) ||
+            (may_steal && steal(seat, seat->label, found))) {
             return true;
         }
         mi_os_pause();
@@ -507,13 +545,14 @@ static bool look_for_own(mi_jobs_seat *seat, const mi_job_group *group, work *fo
     return false;
 }
 
-// Sleeps until the group's last job has ended, or there may be something to steal.
+// Sleeps until the group's last job has ended, one was handed back, or there may be something to steal.
 static void sleep_for(mi_jobs_seat *seat, mi_job_group *group) {
     const bool may_steal = is_outermost(seat);
     if (may_steal) {
         mi_sleep_mark(&seat->sleep_mark);
     }
-    if (mi_pending_mark(&group->pending) > 0 && !(may_steal && can_steal(seat->jobs, seat->label))) {
+    if (mi_pending_mark(&group->pending) > 0 && mi_handed_over(&group->handed_back) == NULL &&
+        !(may_steal && can_steal(seat->jobs, seat->label))) {
         mi_parker_sleep(&seat->parker);
     }
     if (may_steal) {
@@ -532,7 +571,7 @@ void mi_jobs_wait(mica_jobs *jobs, mi_job_group *group) {
     while (mi_pending_count(&group->pending) > 0) {
         work found;
         if (look_for_own(seat, group, &found)) {
-            run_job(jobs, seat, found.job, found.label);
+            run_job(jobs, seat, found.job, found.label, group);
         } else if (mi_pending_count(&group->pending) > 0 && !help_engine(jobs, seat)) {
             sleep_for(seat, group);
         }
@@ -858,7 +897,7 @@ mica_result mica_job_wait(mica_jobs *jobs, mica_job job) {
         if (!is_running) {
             run_kicked(jobs, seat, &found);
         } else if (seat != NULL && pop_own(seat, &found)) {
-            run_job(jobs, seat, found.job, found.label);
+            run_job(jobs, seat, found.job, found.label, NULL);
         } else if (!help_engine(jobs, seat)) {
             sleep_for_kicked(jobs, key);
         }

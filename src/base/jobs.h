@@ -30,6 +30,7 @@ typedef struct mi_job {
 typedef struct mi_job_group {
     uint32_t pending;          // atomic: jobs that have not ended, and MI_PENDING_MARK
     struct mi_jobs_seat *seat; // of the thread that waits; written before the first job can be seen
+    void *handed_back;         // atomic: the job that this thread has to run itself; NULL: none waits for it
 } mi_job_group;
 
 // Hands a job over, waking at most one thread. Runs it at once where there is no room for it. O(1).
@@ -38,6 +39,15 @@ void mi_jobs_start(mica_jobs *jobs, mi_job_group *group, mi_job *job);
 // Runs a job here and now, as one of the group: the share of the thread that starts the others, which is thereby within
 // a job, and finds none of the others upon it when it waits.
 void mi_jobs_run(mica_jobs *jobs, mi_job_group *group, mi_job *job);
+
+// Hands a job over to the one thread that may run it, the one that waits for the group, where it goes before all else:
+// the thread wakes up for it, and is held up by what it is running at most. From a job of the group on another thread,
+// and not again before the job has begun. O(1).
+void mi_jobs_hand_back(mica_jobs *jobs, mi_job_group *group, mi_job *job);
+
+// Whether a job was handed back to the calling thread, which gets to it as soon as the one that it runs has ended: time
+// to leave what others can go on with. Never of a job that the thread runs while it waits within another one. O(1).
+bool mi_jobs_is_wanted(const mica_jobs *jobs);
 
 // Returns when all jobs of the group have ended; all that they did is seen then.
 void mi_jobs_wait(mica_jobs *jobs, mi_job_group *group);

@@ -1,7 +1,12 @@
 // Batches: the systems between two barriers, each of which starts when those that it waits for have ended.
 //
-// A step that has ended starts those that waited for it last, goes on with the first of them itself and hands the
-// others to the pool. So a chain stays on one thread, and what is ready early is looked for first.
+// A step that has ended starts those that waited for it last, goes on with one of them itself and hands the others to
+// the pool. So a chain stays on one thread, and what is ready early is looked for first.
+//
+// Steps of the main thread run on the thread that steps the world, and go before all else there. When another thread
+// ends the last one that such a step waits for, it hands the step back (jobs.h), which the main thread is woken up for;
+// one that is busy meanwhile ends what it is at. For the sake of that thread, steps that lead to such a step are begun
+// before others. There is never more than one that is ready, as they wait for each other.
 //
 // Handing out costs some microseconds: a batch is run side by side only if, by what its systems took the last time,
 // that saves more. Systems that have never run, start functions, watched steps and systems that write what is observed
@@ -38,27 +43,32 @@ static bool reserve_steps(mi_systems *systems, mi_batch *batch, uint32_t count) 
     return MI_RESERVE(&systems->world->heap, MICA_MEMORY_SYSTEMS, &batch->steps, count);
 }
 
-// Whether running the steps side by side saves enough, by when each would end.
-static bool pays(mi_systems *systems, const mi_plan_batch *steps) {
-    uint64_t total = 0;
-    for (uint32_t i = steps->first; i < steps->end; i++) {
-        total += estimate_of(systems, i);
+// When a step would end if all that it waits for began as early as they can.
+static uint64_t end_of(const mi_systems *systems, uint32_t first, uint32_t index) {
+    const mi_plan_step *step = &systems->plan.steps.data[index];
+    const uint32_t *waits = systems->plan.waits.data + step->first_wait;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < step->wait_count; i++) {
+        const uint64_t earlier_end = systems->batch.steps.data[waits[i] - first].end_estimate;
+        end = end < earlier_end ? earlier_end : end;
     }
+    return end;
+}
+
+// Whether running the steps side by side saves enough: by their sum, their longest chain, and the threads. That of the
+// main thread is one of the chains.
+static bool pays(mi_systems *systems, const mi_plan_batch *steps) {
     mi_batch *batch = &systems->batch;
-    if (total < SAVED_NANOSECONDS_LEAST || !reserve_steps(systems, batch, steps->end - steps->first)) {
+    if (!reserve_steps(systems, batch, steps->end - steps->first)) {
         return false;
     }
+    uint64_t total = 0;
     uint64_t longest = 0;
     for (uint32_t i = steps->first; i < steps->end; i++) {
-        const mi_plan_step *step = &systems->plan.steps.data[i];
-        uint64_t end = 0;
-        for (uint32_t k = 0; k < step->wait_count; k++) {
-            const uint32_t earlier = systems->plan.waits.data[step->first_wait + k];
-            const uint64_t earlier_end = batch->steps.data[earlier - steps->first].end_estimate;
-            end = end < earlier_end ? earlier_end : end;
-        }
-        end += estimate_of(systems, i);
+        const uint64_t own = estimate_of(systems, i);
+        const uint64_t end = end_of(systems, steps->first, i) + own;
         batch->steps.data[i - steps->first].end_estimate = end;
+        total += own;
         longest = longest < end ? end : longest;
     }
     const uint64_t share = total / (uint64_t)mica_jobs_thread_count(systems->world->jobs);
@@ -69,8 +79,18 @@ static bool pays(mi_systems *systems, const mi_plan_batch *steps) {
 static bool runs_alone(const mi_systems *systems, uint32_t index) {
     const mi_system *system = system_of(systems, index);
     return mi_step_runs(systems, &systems->plan.steps.data[index]) &&
-           (!system->started || system->order.main_thread ||
-            mi_access_is_observed(&system->order.access, systems->world));
+           (!system->started || mi_access_is_observed(&system->order.access, systems->world));
+}
+
+// Which of several steps that are ready the main thread takes first.
+typedef enum urgency { URGENCY_NONE, URGENCY_LEADS_TO_MAIN_THREAD, URGENCY_MAIN_THREAD } urgency;
+
+static urgency urgency_of(const mi_systems *systems, uint32_t index) {
+    const mi_plan_step *step = &systems->plan.steps.data[index];
+    if (step->system->main_thread && mi_step_runs(systems, step)) {
+        return URGENCY_MAIN_THREAD;
+    }
+    return step->leads_to_main_thread ? URGENCY_LEADS_TO_MAIN_THREAD : URGENCY_NONE;
 }
 
 // Running
@@ -103,31 +123,56 @@ static void run_step(const mi_batch *batch, uint32_t index) {
     }
 }
 
+static uint32_t index_of(const mi_batch_step *step) {
+    return step->batch->first + (uint32_t)(step - step->batch->steps.data);
+}
+
+// A step has ended: hands out those that waited for it last, but for one that this thread goes on with. NULL: there is
+// none.
+static mi_batch_step *end_step(mi_batch *batch, const mi_plan_step *ended, bool is_main_thread) {
+    const mi_systems *systems = batch->tick->systems;
+    mica_jobs *jobs = systems->world->jobs;
+    mi_batch_step *next = NULL;
+    urgency next_urgency = URGENCY_NONE;
+    for (uint32_t i = 0; i < ended->waiter_count; i++) {
+        const uint32_t later = systems->plan.waiters.data[ended->first_waiter + i];
+        if (later >= batch->end) {
+            break;
+        }
+        mi_batch_step *waiter = &batch->steps.data[later - batch->first];
+        if (!mi_count_down(&waiter->waiting)) {
+            continue;
+        }
+        const urgency waiter_urgency = urgency_of(systems, later);
+        if (waiter_urgency == URGENCY_MAIN_THREAD && !is_main_thread) {
+            mi_jobs_hand_back(jobs, &batch->group, &waiter->job);
+        } else if (next == NULL) {
+            next = waiter;
+            next_urgency = waiter_urgency;
+        } else if (waiter_urgency > next_urgency) {
+            mi_jobs_start(jobs, &batch->group, &next->job);
+            next = waiter;
+            next_urgency = waiter_urgency;
+        } else {
+            mi_jobs_start(jobs, &batch->group, &waiter->job);
+        }
+    }
+    return next;
+}
+
 static void run_job(mi_job *job) {
     mi_batch_step *step = (mi_batch_step *)(void *)job;
     mi_batch *batch = step->batch;
     mica_jobs *jobs = batch->tick->systems->world->jobs;
-    const mi_plan *plan = &batch->tick->systems->plan;
+    const bool is_main_thread = mi_jobs_thread(jobs) == batch->main_thread;
     mi_os_set_float_mode(batch->float_mode);
     while (step != NULL) {
-        const uint32_t index = batch->first + (uint32_t)(step - batch->steps.data);
-        const mi_plan_step *planned = &plan->steps.data[index];
+        const uint32_t index = index_of(step);
         run_step(batch, index);
-        step = NULL;
-        for (uint32_t i = 0; i < planned->waiter_count; i++) {
-            const uint32_t later = plan->waiters.data[planned->first_waiter + i];
-            if (later >= batch->end) {
-                break;
-            }
-            mi_batch_step *waiter = &batch->steps.data[later - batch->first];
-            if (!mi_count_down(&waiter->waiting)) {
-                continue;
-            }
-            if (step == NULL) {
-                step = waiter;
-            } else {
-                mi_jobs_start(jobs, &batch->group, &waiter->job);
-            }
+        step = end_step(batch, &batch->tick->systems->plan.steps.data[index], is_main_thread);
+        if (step != NULL && is_main_thread && mi_jobs_is_wanted(jobs)) {
+            mi_jobs_start(jobs, &batch->group, &step->job);
+            step = NULL;
         }
     }
 }
@@ -142,6 +187,27 @@ static uint32_t count_waits(const mi_plan *plan, uint32_t index, uint32_t first)
     return count;
 }
 
+// Hands out the steps that wait for nobody, but for the most urgent one, the main thread's share. The last ones are
+// handed out first, and urgent ones last: who starts them takes back what was handed out last.
+static void start_steps(mi_batch *batch) {
+    const mi_systems *systems = batch->tick->systems;
+    mica_jobs *jobs = systems->world->jobs;
+    uint32_t own = batch->first;
+    for (uint32_t i = own + 1; i < batch->end; i++) {
+        const bool is_ready = batch->steps.data[i - batch->first].waits_for_nobody;
+        own = is_ready && urgency_of(systems, i) > urgency_of(systems, own) ? i : own;
+    }
+    for (urgency now = URGENCY_NONE; now <= URGENCY_LEADS_TO_MAIN_THREAD; now++) {
+        for (uint32_t i = batch->end; i-- > batch->first;) {
+            mi_batch_step *step = &batch->steps.data[i - batch->first];
+            if (step->waits_for_nobody && i != own && urgency_of(systems, i) == now) {
+                mi_jobs_start(jobs, &batch->group, &step->job);
+            }
+        }
+    }
+    mi_jobs_run(jobs, &batch->group, &batch->steps.data[own - batch->first].job);
+}
+
 // Runs steps that may all run side by side.
 static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
     mi_systems *systems = tick->systems;
@@ -151,6 +217,7 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
     batch->first = first;
     batch->end = end;
     batch->failed = UINT32_MAX;
+    batch->main_thread = mi_jobs_thread(world->jobs);
     batch->float_mode = mi_os_float_mode();
     world->store.version = tick->base_version + first;
     if (mi_world_share(world, "mica_world_step") != MICA_OK) {
@@ -164,15 +231,9 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
         step->job.function = run_job;
         step->batch = batch;
         step->waiting = count_waits(&systems->plan, i, first);
+        step->waits_for_nobody = step->waiting == 0;
     }
-    // The last ones are handed out first: who starts them takes back what was handed out last.
-    for (uint32_t i = end; i-- > first;) {
-        mi_batch_step *step = &batch->steps.data[i - first];
-        if (step->waiting == 0 && i > first) {
-            mi_jobs_start(world->jobs, &batch->group, &step->job);
-        }
-    }
-    mi_jobs_run(world->jobs, &batch->group, &batch->steps.data[0].job); // it waits for nobody
+    start_steps(batch);
     const uint64_t begin = mi_os_count();
     mi_jobs_wait(world->jobs, &batch->group);
     if (MICA_UNLIKELY(systems->trace != NULL)) {

@@ -6,6 +6,9 @@
 // since then, or for that writer if there are none. So there are at most twice as many waits as systems name
 // components, and still any two that conflict are tied by a chain of waits in the order of the plan.
 //
+// Systems of the main thread wait for each other as if the thread were something that they all write: what they do
+// there, to a window or a device, is told by no access, and comes in the order of the plan as well.
+//
 // Invariants: the steps of a pair are of one batch, and none is listed twice; `pairs` ascends by the later step; the
 // last reader in the list of a component is the latest one, so where it stands before the batch, all do.
 #include "run/plan.h"
@@ -35,13 +38,15 @@ static extent measure(const mi_plan *plan) {
 }
 
 static bool reserve(mi_plan *plan, mi_heap *heap, extent all) {
-    // An entry waits for one writer at most, and readers are waited for by one writer each.
+    // An entry waits for one writer at most, and readers are waited for by one writer each; and a system of the main
+    // thread waits for another one.
+    const size_t pair_count = 2 * all.entry_count + plan->steps.count;
     if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->batches, plan->steps.count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->touches, all.component_count) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->readers, all.entry_count) ||
-        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->pairs, 2 * all.entry_count) ||
-        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->waits, 2 * all.entry_count) ||
-        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->waiters, 2 * all.entry_count)) {
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->pairs, pair_count) ||
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->waits, pair_count) ||
+        !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &plan->waiters, pair_count)) {
         return false;
     }
     for (uint32_t i = 0; i < all.component_count; i++) {
@@ -88,6 +93,7 @@ static void add_writer(mi_plan *plan, mi_plan_touch *touch, uint32_t batch_first
 }
 
 static void add_pairs(mi_plan *plan, const mi_plan_batch *batch) {
+    uint32_t main_thread = NO_STEP; // the last step that belongs to it
     for (uint32_t i = batch->first; i < batch->end; i++) {
         const mi_access *access = &plan->steps.data[i].system->access;
         for (uint32_t k = 0; k < access->entries.count; k++) {
@@ -98,6 +104,12 @@ static void add_pairs(mi_plan *plan, const mi_plan_batch *batch) {
             } else {
                 add_reader(plan, touch, batch->first, i);
             }
+        }
+        if (plan->steps.data[i].system->main_thread) {
+            if (main_thread != NO_STEP) {
+                add_pair(plan, main_thread, i);
+            }
+            main_thread = i;
         }
     }
 }
@@ -149,6 +161,17 @@ static void sort_pairs(mi_plan *plan) {
     }
 }
 
+static void find_ways_to_main_thread(mi_plan *plan) {
+    for (uint32_t i = plan->steps.count; i-- > 0;) {
+        mi_plan_step *step = &plan->steps.data[i];
+        step->leads_to_main_thread = false;
+        for (uint32_t k = 0; k < step->waiter_count && !step->leads_to_main_thread; k++) {
+            const mi_plan_step *later = &plan->steps.data[plan->waiters.data[step->first_waiter + k]];
+            step->leads_to_main_thread = later->leads_to_main_thread || later->system->main_thread;
+        }
+    }
+}
+
 bool mi_plan_add_batches(mi_plan *plan, mi_heap *heap) {
     if (!reserve(plan, heap, measure(plan))) {
         return false;
@@ -163,5 +186,6 @@ bool mi_plan_add_batches(mi_plan *plan, mi_heap *heap) {
         add_pairs(plan, &plan->batches.data[i]);
     }
     sort_pairs(plan);
+    find_ways_to_main_thread(plan);
     return true;
 }

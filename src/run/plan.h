@@ -15,7 +15,7 @@ typedef struct mi_plan_system {
     const char *after[MICA_SYSTEM_ORDER_MAX];
     mi_access access;
     bool exclusive;   // runs alone
-    bool main_thread; // runs on the thread that steps the world, when no other one does
+    bool main_thread; // runs on the thread that steps the world
 } mi_plan_system;
 
 typedef struct mi_plan_step {
@@ -23,10 +23,12 @@ typedef struct mi_plan_step {
     mica_stage stage;
     uint32_t first_wait, wait_count;     // in `waits`: the earlier steps of its batch that it waits for, ascending
     uint32_t first_waiter, waiter_count; // in `waiters`: the later ones that wait for it, ascending
+    bool leads_to_main_thread;           // one of the main thread waits for it, or for one that does
 } mi_plan_step;
 
 // Steps that follow each other between barriers and exclusive systems. Each may run as soon as those that it waits for
-// have ended: of two that conflict the later one waits for the earlier one, or for one that does.
+// have ended: of two that conflict, or that both belong to the main thread, the later one waits for the earlier one, or
+// for one that does.
 typedef struct mi_plan_batch {
     uint32_t first, end; // steps, all of them systems
 } mi_plan_batch;

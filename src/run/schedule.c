@@ -56,13 +56,21 @@ static bool conflict(const mi_plan_system *a, const mi_plan_system *b) {
     return mi_access_conflict(&a->access, &b->access, 0) != 0;
 }
 
-static void add_conflicts(mi_text_out *out, const mi_systems *systems, const mi_plan_system *a,
-                          const mi_plan_system *b) {
+// Whether the plan's order is kept between two systems of a batch.
+static bool are_tied(const mi_plan_system *a, const mi_plan_system *b) {
+    return (a->main_thread && b->main_thread) || conflict(a, b);
+}
+
+// What ties them.
+static void add_ties(mi_text_out *out, const mi_systems *systems, const mi_plan_system *a, const mi_plan_system *b) {
     const char *separator = "";
     for (const char *name = next_conflict(systems, a, b, NULL); name != NULL;
          name = next_conflict(systems, a, b, name)) {
         mi_text_add(out, "%s%s", separator, name);
         separator = ", ";
+    }
+    if (a->main_thread && b->main_thread) {
+        mi_text_add(out, "%smain thread", separator);
     }
 }
 
@@ -188,9 +196,9 @@ static void explain_system(mi_text_out *out, const mi_systems *systems, uint32_t
     for (uint32_t i = segment_first(systems, index);
          i < systems->plan.steps.count && step_at(systems, i)->system != NULL; i++) {
         const mi_plan_system *other = step_at(systems, i)->system;
-        if (i != index && !other->exclusive && conflict(planned, other)) {
+        if (i != index && !other->exclusive && are_tied(planned, other)) {
             mi_text_add(out, "%s%s (", separator, other->name);
-            add_conflicts(out, systems, planned, other);
+            add_ties(out, systems, planned, other);
             mi_text_add(out, ")");
             separator = ", ";
         }
@@ -294,7 +302,7 @@ static void add_arrows(mi_text_out *out, const mi_systems *systems) {
         for (uint32_t k = 0; k < step->wait_count; k++) {
             const uint32_t earlier = systems->plan.waits.data[step->first_wait + k];
             mi_text_add(out, "    s%u -> s%u [label=\"", earlier, i);
-            add_conflicts(out, systems, step_at(systems, earlier)->system, step->system);
+            add_ties(out, systems, step_at(systems, earlier)->system, step->system);
             mi_text_add(out, "\"];\n");
         }
     }
@@ -381,7 +389,7 @@ static void add_pair(mi_text_out *out, const mi_systems *systems, const mi_plan_
     } else if (a->exclusive || b->exclusive) {
         mi_text_add(out, "%s is exclusive", a->exclusive ? a->name : b->name);
     } else {
-        add_conflicts(out, systems, a, b);
+        add_ties(out, systems, a, b);
     }
     mi_text_add(out, "\n");
 }

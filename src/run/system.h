@@ -101,6 +101,7 @@ struct mica_run {
 typedef struct mi_batch_step {
     mi_job job; // first: leads back from the job to the step
     struct mi_batch *batch;
+    bool waits_for_nobody; // from the batch's beginning on
     uint32_t waiting;      // atomic: how many of those that it waits for have not ended
     uint64_t end_estimate; // nanoseconds from the batch's beginning to its end, on threads without number
 } mi_batch_step;
@@ -119,7 +120,8 @@ typedef struct mi_tick {
 typedef struct mi_batch {
     const mi_tick *tick;
     mi_job_group group;
-    uint32_t float_mode;           // of the thread that steps the world, and so of all systems
+    int32_t main_thread;           // the number of the thread that steps the world
+    uint32_t float_mode;           // of that thread, and so of all systems
     uint32_t first, end;           // steps
     uint32_t failed;               // atomic: the first step that has failed; UINT32_MAX: none has
     MI_ARRAY(mi_batch_step) steps; // by step - first; room is kept

@@ -599,6 +599,110 @@ static void a_caller_comes_back_to_what_its_jobs_start(void **state) {
     mica_jobs_release(jobs);
 }
 
+// A job that is handed back to the thread that waits.
+
+typedef struct errand {
+    mi_job job, task; // of another thread, and what it hands back
+    mica_jobs *jobs;
+    mi_job_group *group;
+    pthread_t waiting_thread;
+    uint32_t has_begun, has_run; // atomic
+    bool rests;                  // so that the waiting thread falls asleep, or nearly
+} errand;
+
+static void run_errands_task(mi_job *job) {
+    errand *e = (errand *)(void *)((char *)job - offsetof(errand, task));
+    assert_true(pthread_equal(pthread_self(), e->waiting_thread));
+    mi_store_count(&e->has_run, 1);
+}
+
+static void hand_task_back(mi_job *job) {
+    errand *e = (errand *)job;
+    mi_store_count(&e->has_begun, 1);
+    for (int i = 0; e->rests && i < 10; i++) {
+        sched_yield();
+    }
+    e->task.function = run_errands_task;
+    mi_jobs_hand_back(e->jobs, e->group, &e->task);
+    while (mi_load_count(&e->has_run) == 0) {
+        sched_yield();
+    }
+}
+
+// Starts the errand, and waits until the pool's one thread is at it.
+static void begin_errand(errand *e, mica_jobs *jobs, mi_job_group *group, bool rests) {
+    *e = (errand){
+        .job.function = hand_task_back, .jobs = jobs, .group = group, .waiting_thread = pthread_self(), .rests = rests};
+    mi_jobs_start(jobs, group, &e->job);
+    while (mi_load_count(&e->has_begun) == 0) {
+        sched_yield();
+    }
+}
+
+static void what_is_handed_back_wakes_the_thread_that_waits_and_runs_there(void **state) {
+    (void)state;
+    mica_jobs *jobs = make_pool(2);
+    for (int round = 0; round < 40; round++) {
+        mi_job_group group = {0};
+        errand e;
+        begin_errand(&e, jobs, &group, round % 2 == 0);
+        mi_jobs_wait(jobs, &group); // and the errand would not end before
+        assert_int_equal(e.has_run, 1);
+    }
+    mica_jobs_release(jobs);
+}
+
+// A job that goes on until one was handed back to its thread.
+typedef struct held_up {
+    mi_job job, inner, other;
+    const errand *errand;
+    uint32_t inner_count, other_count;
+} held_up;
+
+static void find_nothing_wanted(mi_job *inner) {
+    held_up *h = (held_up *)(void *)((char *)inner - offsetof(held_up, inner));
+    assert_false(mi_jobs_is_wanted(h->errand->jobs));
+    assert_int_equal(mi_load_count(&h->errand->has_run), 0);
+    h->inner_count++;
+}
+
+static void wait_until_wanted(mi_job *job) {
+    held_up *h = (held_up *)job;
+    while (!mi_jobs_is_wanted(h->errand->jobs)) {
+        sched_yield();
+    }
+    mi_job_group inner = {0};
+    h->inner.function = find_nothing_wanted;
+    mi_jobs_start(h->errand->jobs, &inner, &h->inner);
+    mi_jobs_wait(h->errand->jobs, &inner);
+    assert_true(mi_jobs_is_wanted(h->errand->jobs));
+    assert_int_equal(mi_load_count(&h->errand->has_run), 0);
+}
+
+static void find_task_done(mi_job *other) {
+    held_up *h = (held_up *)(void *)((char *)other - offsetof(held_up, other));
+    assert_int_equal(mi_load_count(&h->errand->has_run), 1);
+    h->other_count++;
+}
+
+static void what_is_handed_back_comes_next_but_not_on_top_of_what_runs(void **state) {
+    (void)state;
+    mica_jobs *jobs = make_pool(2);
+    for (int round = 0; round < 20; round++) {
+        mi_job_group group = {0};
+        errand e;
+        held_up h = {.job.function = wait_until_wanted, .other.function = find_task_done, .errand = &e};
+        begin_errand(&e, jobs, &group, false);
+        mi_jobs_start(jobs, &group, &h.other);
+        mi_jobs_run(jobs, &group, &h.job);
+        mi_jobs_wait(jobs, &group);
+        assert_int_equal(h.inner_count, 1);
+        assert_int_equal(h.other_count, 1);
+        assert_false(mi_jobs_is_wanted(jobs));
+    }
+    mica_jobs_release(jobs);
+}
+
 // Five systems that each go over nothing in parallel, for thousands of frames.
 
 typedef struct system_job {
@@ -1237,6 +1341,8 @@ int main(void) {
         JOBS_TEST(more_callers_than_seats_do_their_own_work),
         JOBS_TEST(jobs_that_start_those_after_them_are_all_waited_for),
         JOBS_TEST(a_caller_comes_back_to_what_its_jobs_start),
+        JOBS_TEST(what_is_handed_back_wakes_the_thread_that_waits_and_runs_there),
+        JOBS_TEST(what_is_handed_back_comes_next_but_not_on_top_of_what_runs),
         JOBS_TEST(more_empty_parallel_loops_than_threads_end_in_every_frame),
         JOBS_TEST(a_job_runs_a_whole_frame_on_the_same_pool_or_another),
         JOBS_TEST(a_kicked_job_is_done_when_it_was_waited_for),

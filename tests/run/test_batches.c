@@ -161,13 +161,20 @@ static void barriers_and_stages_part_batches(void **state) {
     assert_string_equal(line_of(&test->plan), "[0] [1] [2]");
 }
 
-static void systems_of_the_main_thread_are_planned_like_others(void **state) {
+static void systems_of_the_main_thread_wait_for_each_other_and_for_whom_they_conflict_with(void **state) {
     fixture *test = *state;
     add_touching(test, "A")->main_thread = true;
     add_touching(test, "aB");
-    add_touching(test, "b")->main_thread = true;
+    add_touching(test, "c")->main_thread = true;
+    add_touching(test, "C");
+    add_touching(test, "bc")->main_thread = true;
+    add_touching(test, "");
     make(test);
-    assert_string_equal(line_of(&test->plan), "[0>1 1>2 2]");
+    assert_string_equal(line_of(&test->plan), "[0>1,2 1>4 2>3,4 3>4 4 5]");
+    static const bool leads[] = {true, true, true, true, false, false};
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(test->plan.steps.data[i].leads_to_main_thread, leads[i]);
+    }
 }
 
 static void exclusive_systems_alone_make_no_batch(void **state) {
@@ -254,7 +261,7 @@ static void close_over(relation closure, uint32_t count) {
 }
 
 // What the rule says: in a run of steps without barriers and exclusive systems, each waits for all earlier ones that it
-// conflicts with.
+// conflicts with, and those of the main thread for each other.
 static void expect_waits(const fixture *test, const random_case *random, relation waits) {
     const mi_plan *plan = &test->plan;
     for (uint32_t a = 0; a < plan->steps.count; a++) {
@@ -265,7 +272,8 @@ static void expect_waits(const fixture *test, const random_case *random, relatio
                 break;
             }
             waits[a][b] =
-                a != b && conflict(random, (size_t)(system_a - test->systems), (size_t)(system_b - test->systems));
+                a != b && ((system_a->main_thread && system_b->main_thread) ||
+                           conflict(random, (size_t)(system_a - test->systems), (size_t)(system_b - test->systems)));
         }
     }
 }
@@ -312,6 +320,16 @@ static void check_batches(const mi_plan *plan) {
     assert_int_equal(at, plan->batches.count);
 }
 
+static void check_ways_to_main_thread(const mi_plan *plan, relation waits) {
+    for (uint32_t a = 0; a < plan->steps.count; a++) {
+        bool leads = false;
+        for (uint32_t b = 0; b < plan->steps.count; b++) {
+            leads |= waits[a][b] && plan->steps.data[b].system->main_thread;
+        }
+        assert_int_equal(plan->steps.data[a].leads_to_main_thread, leads);
+    }
+}
+
 static void random_systems_wait_for_all_that_they_conflict_with(void **state) {
     fixture *test = *state;
     test_random numbers = {3};
@@ -337,6 +355,7 @@ static void random_systems_wait_for_all_that_they_conflict_with(void **state) {
         close_over(expected, test->plan.steps.count);
         close_over(found, test->plan.steps.count);
         assert_memory_equal(found, expected, sizeof(expected));
+        check_ways_to_main_thread(&test->plan, expected);
     }
     // Those that others imply are left out.
     assert_true(wait_count > 5000 && wait_count < pair_count);
@@ -391,7 +410,7 @@ int main(void) {
         CASE(nobody_waits_twice_for_the_same_system),
         CASE(exclusive_systems_part_batches),
         CASE(barriers_and_stages_part_batches),
-        CASE(systems_of_the_main_thread_are_planned_like_others),
+        CASE(systems_of_the_main_thread_wait_for_each_other_and_for_whom_they_conflict_with),
         CASE(exclusive_systems_alone_make_no_batch),
         CASE(a_failed_allocation_leaves_no_batches),
         CASE(random_systems_wait_for_all_that_they_conflict_with),

@@ -3,6 +3,8 @@
 #include <mica/mica.h>
 
 #include <fenv.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -306,6 +308,7 @@ static void the_first_failure_in_the_plan_counts(void **state) {
             add(world, &(mica_system_def){.name = name,
                                           .run = count_run,
                                           .query = {mica_read(Place)},
+                                          .main_thread = i % 3 == 0,
                                           .user = (void *)(uintptr_t)&numbers[i]});
         }
         assert_int_equal(mica_world_step(world, 1), MICA_OK);
@@ -580,11 +583,162 @@ static void a_tick_without_memory_does_all_or_says_so(void **state) {
     }
 }
 
+// The main thread
+
+static pthread_t main_thread;
+static uint32_t begun_count, done_count; // atomic: runs of systems of other threads
+static char order[64];                   // of the main thread's systems, which have it to themselves
+
+static void note_order(mica_run *run) {
+    must(run, pthread_equal(pthread_self(), main_thread) != 0);
+    const size_t length = strlen(order);
+    snprintf(order + length, sizeof(order) - length, "%s", (const char *)mica_run_user(run));
+}
+
+// Goes on until a system has begun that only another thread can begin.
+static void meet_other(mica_run *run) {
+    note_order(run);
+    while (mica_run_tick(run) > 0 && __atomic_load_n(&begun_count, __ATOMIC_ACQUIRE) == 0) {
+        sched_yield();
+    }
+}
+
+// Goes on until the main thread has nothing to do, or nearly.
+static void work_elsewhere(mica_run *run) {
+    must(run, mica_run_tick(run) == 0 || pthread_equal(pthread_self(), main_thread) == 0);
+    __atomic_store_n(&begun_count, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 3; i++) {
+        sched_yield();
+    }
+    __atomic_fetch_add(&done_count, 1, __ATOMIC_RELAXED);
+}
+
+// "work" begins beside "meet", on another thread; that one ends it, and then it is "show" for which the main thread
+// waits.
+static void the_main_thread_runs_its_systems_and_is_woken_for_them(void **state) {
+    (void)state;
+    main_thread = pthread_self();
+    for (int32_t threads = 2; threads <= 4; threads += 2) {
+        mica_world *world = begin(threads);
+        done_count = 0;
+        add(world, &(mica_system_def){.name = "work", .run = work_elsewhere, .query = {mica_write(Place)}});
+        add(world,
+            &(mica_system_def){
+                .name = "meet", .run = meet_other, .query = {mica_read(Heat)}, .main_thread = true, .user = "m"});
+        add(world,
+            &(mica_system_def){
+                .name = "show", .run = note_order, .query = {mica_read(Place)}, .main_thread = true, .user = "s"});
+        add(world, &(mica_system_def){.name = "off",
+                                      .run = note_order,
+                                      .query = {mica_read(Place)},
+                                      .main_thread = true,
+                                      .user = "-",
+                                      .disabled = true});
+        for (uint32_t i = 0; i < 20; i++) {
+            begun_count = 0;
+            order[0] = 0;
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+            assert_string_equal(order, "ms");
+            assert_int_equal(done_count, i + 1);
+        }
+        end(world);
+    }
+}
+
+// Whoever is ready first: "second" and "third" wait for nobody but those before them on their thread.
+static void systems_of_the_main_thread_keep_the_order_of_the_plan(void **state) {
+    (void)state;
+    main_thread = pthread_self();
+    for (int32_t threads = 1; threads <= 4; threads += 3) {
+        mica_world *world = begin(threads);
+        add(world, &(mica_system_def){
+                       .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+        add(world,
+            &(mica_system_def){
+                .name = "first", .run = note_order, .query = {mica_read(Heat)}, .main_thread = true, .user = "1"});
+        add(world,
+            &(mica_system_def){
+                .name = "second", .run = note_order, .query = {mica_read(Life)}, .main_thread = true, .user = "2"});
+        add(world, &(mica_system_def){.name = "age", .run = churn_age, .query = {mica_write(Life)}});
+        add(world,
+            &(mica_system_def){
+                .name = "third", .run = note_order, .query = {mica_read(Speed)}, .main_thread = true, .user = "3"});
+        for (int32_t i = 0; i < 200; i++) {
+            order[0] = 0;
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+            assert_string_equal(order, "123");
+        }
+        end(world);
+    }
+}
+
+MICA_STRUCT(Shown, { int64_t count; });
+
+static void show_span(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    const Place *place = mica_read_of(*span, Place);
+    for (int32_t i = 0; i < span->count; i++) {
+        if ((int64_t)place[i].x % 50 == 0) {
+            mica_spawn(mica_run_commands(run),
+                       mica_value_of(Heat, {place[i].x + mica_random_unitf(mica_run_random(run))}));
+        }
+    }
+}
+
+static void show(mica_run *run) {
+    must(run, mica_parallel_for(run, NULL, show_span, NULL) == MICA_OK);
+    mica_resource_write(mica_run_world(run), Shown)->count++;
+}
+
+// Takes the latest out of what is shown.
+static void hide_hot(mica_run *run) {
+    mica_each (run, it) {
+        Heat *heat = mica_write_of(it, Heat);
+        for (int32_t i = 0; i < it.count; i++) {
+            heat[i].degrees += 0.25f;
+            if (mica_random_below(mica_run_random(run), 16) == 0) {
+                mica_destroy(mica_run_commands(run), it.entities[i]);
+            }
+        }
+    }
+}
+
+static void churn_on_main_thread(int32_t thread_count, uint64_t sums[TICKS]) {
+    mica_world *world = begin_churn(thread_count);
+    assert_int_equal(mica_set_resource(world, Shown, {0}), MICA_OK);
+    add(world, &(mica_system_def){.name = "show",
+                                  .run = show,
+                                  .query = {mica_read(Place)},
+                                  .access = {mica_writes(Shown)},
+                                  .main_thread = true});
+    add(world,
+        &(mica_system_def){.name = "hide hot", .run = hide_hot, .query = {mica_write(Heat)}, .main_thread = true});
+    for (int32_t i = 0; i < TICKS; i++) {
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        assert_int_equal(mica_world_checksum(world, NULL, &sums[i]), MICA_OK);
+    }
+    assert_int_equal(mica_resource(world, Shown)->count, TICKS);
+    end(world);
+}
+
+static void a_world_with_systems_of_the_main_thread_is_the_same_on_any_number_of_threads(void **state) {
+    (void)state;
+    uint64_t expected[TICKS];
+    uint64_t sums[TICKS];
+    churn_on_main_thread(1, expected);
+    for (int32_t threads = 2; threads <= 8; threads *= 2) {
+        churn_on_main_thread(threads, sums);
+        assert_memory_equal(sums, expected, sizeof(sums));
+    }
+}
+
 // Pools of threads
 
 static void step_other(mica_run *run) {
     mica_world *other = mica_run_user(run);
-    must(run, mica_world_step(other, 1) == MICA_OK);
+    main_thread = pthread_self(); // as that world sees it
+    order[0] = 0;
+    must(run, mica_world_step(other, 1) == MICA_OK && strcmp(order, "m") == 0);
 }
 
 static void a_system_may_step_another_world_on_the_same_pool(void **state) {
@@ -603,6 +757,9 @@ static void a_system_may_step_another_world_on_the_same_pool(void **state) {
             &(mica_system_def){.name = "move", .run = churn_move, .query = {mica_write(Place), mica_read(Speed)}});
         add(worlds[i], &(mica_system_def){.name = "age", .run = churn_age, .query = {mica_write(Life)}});
     }
+    add(worlds[1],
+        &(mica_system_def){
+            .name = "mark", .run = note_order, .query = {mica_read(Life)}, .main_thread = true, .user = "m"});
     add(worlds[0],
         &(mica_system_def){.name = "step", .run = step_other, .query = {mica_read(Heat)}, .user = worlds[1]});
     for (int32_t i = 0; i < 100; i++) {
@@ -683,6 +840,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_last_word_in_the_plan_enables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_thread_rounds_as_the_one_that_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_without_memory_does_all_or_says_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_main_thread_runs_its_systems_and_is_woken_for_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(systems_of_the_main_thread_keep_the_order_of_the_plan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_world_with_systems_of_the_main_thread_is_the_same_on_any_number_of_threads,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_system_may_step_another_world_on_the_same_pool, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_parallel_systems_than_threads_never_hang, set_up, tear_down),
         cmocka_unit_test_setup_teardown(worlds_with_threads_end_whenever_they_do, set_up, tear_down),

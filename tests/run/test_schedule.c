@@ -106,16 +106,22 @@ static void what_keeps_systems_apart_is_explained(void **state) {
     add((mica_system_def){.name = "heal", .query = {mica_write(Health)}});
     add((mica_system_def){.name = "draw", .query = {mica_read(Position), mica_read(Velocity)}, .main_thread = true});
     add((mica_system_def){.name = "trace", .query = {mica_read(Position)}});
+    add((mica_system_def){.name = "hear", .access = {mica_reads(Sounds)}, .main_thread = true});
+    add((mica_system_def){.name = "watch", .query = {mica_write(Velocity)}, .main_thread = true});
     add((mica_system_def){.name = "load"});
     add((mica_system_def){.name = "save", .query = {mica_read(Position)}, .exclusive = true});
     add((mica_system_def){.name = "end", .query = {mica_write(Position)}, .after = {"heal"}});
     add((mica_system_def){.name = "late", .stage = MICA_LAST, .query = {mica_write(Position)}});
     assert_string_equal(text_of(mica_world_plan_explain),
                         "stage update\n"
-                        "  move: conflicts with draw (Position, Velocity), trace (Position)\n"
+                        "  move: conflicts with draw (Position, Velocity), trace (Position), watch (Velocity)\n"
                         "  heal: conflicts with nobody\n"
-                        "  draw: belongs to the main thread, conflicts with move (Position, Velocity)\n"
+                        "  draw: belongs to the main thread, conflicts with move (Position, Velocity), "
+                        "hear (main thread), watch (Velocity, main thread)\n"
                         "  trace: conflicts with move (Position)\n"
+                        "  hear: belongs to the main thread, conflicts with draw (main thread), watch (main thread)\n"
+                        "  watch: belongs to the main thread, conflicts with move (Velocity), "
+                        "draw (Velocity, main thread), hear (main thread)\n"
                         "  load: is exclusive, for it has neither a query nor access\n"
                         "  save: is exclusive\n"
                         "  barrier: end comes after heal\n"
@@ -154,8 +160,8 @@ static void the_graph_has_all_steps_and_arrows(void **state) {
              "        s6 [%s];\n"
              "    }\n"
              "    s0 -> s2 [label=\"Position\"];\n"
+             "    s1 -> s2 [label=\"main thread\"];\n"
              "    s2 -> s3;\n"
-             "    s1 -> s3;\n"
              "    s3 -> s4;\n"
              "    s4 -> s5;\n"
              "    s5 -> s6;\n"
