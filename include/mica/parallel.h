@@ -18,10 +18,13 @@
 /// threads: commands that are recorded in spans are applied in the order in which a walk visits the spans, and a span
 /// draws random numbers of its own.
 ///
+/// Spans write values by handle as their system does, if no two of them write the same value, and none writes one of a
+/// component that the query writes.
+///
 /// A span is a chunk of a table at most, so a loop over few rows has little to share out. Loops run on one thread: that
 /// are small by what a row of theirs took the last time; in worlds of one thread; over queries that name pools or ask
-/// for changes, or while entities are hidden from queries; that write what somebody observes; within spans of other
-/// loops; and while the system has a walk open.
+/// for changes, or while entities are hidden from queries; of systems that write what somebody observes; within spans
+/// of other loops; and while the system has a walk open.
 #pragma once
 
 #include <mica/system.h>

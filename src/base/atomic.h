@@ -94,6 +94,14 @@ static inline void mi_add_number(uint64_t *number, uint64_t difference) {
     __atomic_fetch_add(number, difference, __ATOMIC_RELAXED);
 }
 
+// The version of the last write to a column or page: parts of a loop that write different values of it by handle note
+// the same version, that of their system, and nobody asks before all of them have been waited for, so relaxed is enough.
+static inline void mi_note_version(uint64_t *place, uint64_t version) {
+    if (__atomic_load_n(place, __ATOMIC_RELAXED) != version) {
+        __atomic_store_n(place, version, __ATOMIC_RELAXED);
+    }
+}
+
 // Serial numbers of schemas only have to differ, so relaxed is enough. 0: all are used up.
 static inline uint32_t mi_next_serial(uint32_t *serial) {
     uint32_t last = __atomic_load_n(serial, __ATOMIC_RELAXED);

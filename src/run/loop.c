@@ -327,13 +327,23 @@ static bool writes_observed(const mica_query *query) {
     return is_observed;
 }
 
+// Whether spans may write what somebody observes: through the query, or by handle as the system's access says.
+static bool may_write_observed(const mi_loop *loop) {
+    const mica_world *world = loop->run->world;
+    const mi_plan_system *order = &loop->run->system->order;
+    if (order->exclusive && order->access.entries.count == 0) { // it may write anything
+        return world->signals.kinds != 0 || world->front.watches_writes;
+    }
+    return mi_access_is_observed(&order->access, world) || writes_observed(loop->query);
+}
+
 // Whether the loop may be shared out at all.
 static bool can_share(const mi_loop *loop) {
     const mica_run *run = loop->run;
     const mica_world *world = run->world;
     const uint32_t walk_count = world->is_shared ? run->actor.walk_count : world->front.walk_count;
     return world->jobs != NULL && run->span == NULL && walk_count == 0 && mi_walk_is_plain(loop->query) &&
-           !mi_query_asks_changes(loop->query) && (world->is_shared || !writes_observed(loop->query));
+           !mi_query_asks_changes(loop->query) && (world->is_shared || !may_write_observed(loop));
 }
 
 // How many threads are to take part, at most `thread_count`, and in ranges of how many rows; fewer than 2: it does not

@@ -7,6 +7,8 @@
 // again under the version that it was copied under. Nobody but the functions here compares stamps.
 #pragma once
 
+#include "base/atomic.h"
+
 #include <mica/config.h>
 
 #define MI_STAMP_NAMED (UINT64_C(1) << 63)
@@ -23,6 +25,11 @@ static inline void mi_stamp_mark(uint64_t *stamp, uint64_t version) {
     if (*stamp != version) {
         *stamp = version;
     }
+}
+
+// The same for verbs on values of entities, which parts of a parallel loop may call side by side.
+static inline void mi_stamp_mark_beside(uint64_t *stamp, uint64_t version) {
+    mi_note_version(stamp, version);
 }
 
 // A value moved in that may have changed as lately as another stamp says. Where neither names anything a compare is

@@ -196,12 +196,6 @@ static inline bool is_relation(const mica_world *world, mica_component component
     return false;
 }
 
-static inline void stamp(uint64_t *version, uint64_t now) {
-    if (*version != now) {
-        *version = now;
-    }
-}
-
 // Adding, setting, removing
 
 // What a verb on one component of one entity is about.
@@ -447,7 +441,7 @@ static inline mica_result replace_value(mica_world *world, const verb_target *ta
     if (!mi_world_replace_value(world, target->type, place, value, false)) {
         return mi_world_fail_hook(world, call);
     }
-    stamp(version, mi_world_version(world));
+    mi_stamp_mark_beside(version, mi_world_version(world));
     return MICA_OK;
 }
 
@@ -587,7 +581,7 @@ mica_result mica_entity_set(mica_world *world, mica_entity entity, mica_componen
     if (MICA_UNLIKELY(place == NULL)) {
         return set_slowly(world, entity, component, value, call);
     }
-    stamp(version, store->version);
+    mi_stamp_mark(version, store->version);
     return MICA_LIKELY(mi_value_copy_small(place, value, size)) ? MICA_OK : copy_large(place, value, size);
 }
 
@@ -819,7 +813,7 @@ MI_APART static void *get_write(mica_world *world, mica_entity entity, mica_comp
                 MI_TEXT(mi_schema_type(world->schema, component)->info.name));
         return NULL;
     }
-    stamp(version, mi_world_version(world));
+    mi_stamp_mark_beside(version, mi_world_version(world));
     mi_world_written(world, component, &entity, 1);
     return value;
 }
@@ -834,7 +828,7 @@ void *mica_entity_get_write(mica_world *world, mica_entity entity, mica_componen
     if (MICA_UNLIKELY(value == NULL || is_relation(world, component))) {
         return get_write(world, entity, component, call);
     }
-    stamp(version, world->store.version);
+    mi_stamp_mark(version, world->store.version);
     return value;
 }
 

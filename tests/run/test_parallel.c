@@ -467,6 +467,61 @@ static void who_writes_what_is_observed_runs_alone(void **state) {
     end(world);
 }
 
+MICA_STRUCT_WITH(Kept, (.storage = MICA_POOL, .track_rows = true), { int32_t number; });
+
+// By handle, of components that the loop's query does not name.
+static void write_span(mica_run *run, mica_iter *span, void *user) {
+    (void)user;
+    mica_world *world = mica_run_world(run);
+    for (int32_t i = 0; i < span->count; i += 2) {
+        Kept *kept = mica_get_write(world, span->entities[i], Kept);
+        must(run, kept != NULL && mica_set(world, span->entities[i], Shot, {++kept->number}) == MICA_OK);
+    }
+}
+
+static void write_by_handle(mica_run *run) {
+    must(run, mica_parallel_for(run, NULL, write_span, NULL) == MICA_OK);
+}
+
+static void count_signal(const mica_signal *signal) {
+    ++*(int64_t *)signal->user;
+}
+
+// What is observed or tracked goes by one thread, with nobody beside.
+static void what_spans_write_by_handle_is_told_of(void **state) {
+    (void)state;
+    enum { ENTITIES = 2000 };
+    for (int32_t is_observed = 0; is_observed < 2; is_observed++) {
+        mica_world *world = begin(4);
+        int64_t told_count = 0;
+        if (is_observed) {
+            assert_int_not_equal(mica_on_set(world, Shot, count_signal, &told_count).id, 0);
+            add(world, &(mica_system_def){.name = "note",
+                                          .run = churn_note_changes,
+                                          .stage = MICA_LAST,
+                                          .query = {mica_changed(Kept)},
+                                          .state = mica_type_of(Count)});
+        }
+        for (int32_t i = 0; i < ENTITIES; i++) {
+            mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Kept, {0}), mica_value_of(Shot, {0}));
+        }
+        add(world, &(mica_system_def){.name = "write",
+                                      .run = write_by_handle,
+                                      .query = {mica_read(Place)},
+                                      .access = {mica_writes(Kept), mica_writes(Shot)}});
+        assert_int_equal(mica_world_step(world, 1), MICA_OK); // in which all that was made counts as changed
+        const Count *noted = mica_system_state(world, mica_system_find(world, "note"));
+        const int64_t noted_before = noted == NULL ? 0 : noted->runs;
+        told_count = 0;
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        if (is_observed) {
+            assert_int_equal(told_count, ENTITIES / 2);
+            assert_int_equal(noted->runs - noted_before, ENTITIES / 2);
+        }
+        end(world);
+    }
+}
+
 static void enable_other(mica_run *run) {
     mica_world *world = mica_run_world(run);
     const int64_t number = *(const int64_t *)mica_run_user(run);
@@ -837,6 +892,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_span_that_fails_fails_the_tick, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_that_fails_is_taken_back_on_several_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_writes_what_is_observed_runs_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_spans_write_by_handle_is_told_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_word_in_the_plan_enables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_thread_rounds_as_the_one_that_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_without_memory_does_all_or_says_so, set_up, tear_down),
