@@ -23,7 +23,17 @@ typedef struct mi_heap {
     size_t fixed_size;
     bool owns_fixed;      // it was taken from the allocator
     struct mi_lock *lock; // taken by whoever allocates or releases; NULL: one thread does
+    bool parts_values;    // values of components and resources have pages of their own, which can be protected
 } mi_heap;
+
+// The bytes of such a page: a multiple of what the system protects, and no more than a region aligns.
+#define MI_HEAP_PAGE ((size_t)4096)
+
+// A size in whole pages.
+static inline size_t mi_heap_whole_pages(size_t byte_size) {
+    return byte_size > SIZE_MAX - MI_HEAP_PAGE ? byte_size
+                                               : (byte_size + MI_HEAP_PAGE - 1) / MI_HEAP_PAGE * MI_HEAP_PAGE;
+}
 
 // `allocator` NULL or zero: the default one (aligned C library memory; from 1 MiB up, pages from the operating system,
 // with huge ones advised for blocks of 2 MiB and more). False: one of its functions is missing.
