@@ -31,7 +31,8 @@ static uint32_t page_shift_of(const mi_type *type) {
 }
 
 static size_t value_align(const mi_pool *pool) {
-    return pool->type->info.align > VALUE_ALIGN ? pool->type->info.align : VALUE_ALIGN;
+    const size_t least = pool->parts_values ? MI_HEAP_PAGE : VALUE_ALIGN;
+    return pool->type->info.align > least ? pool->type->info.align : least;
 }
 
 // A capacity of `need`, `least` and the double of the present one at least; more than POSITION_MAX is never needed.
@@ -64,7 +65,10 @@ static size_t positions_bytes(const mi_pool *pool, uint32_t capacity) {
 
 static size_t values_bytes(const mi_pool *pool, uint32_t capacity) {
     size_t byte_size = 0;
-    return mi_size_product(capacity, pool->size, &byte_size) ? byte_size : 0;
+    if (!mi_size_product(capacity, pool->size, &byte_size)) {
+        return 0;
+    }
+    return pool->parts_values ? mi_heap_whole_pages(byte_size) : byte_size;
 }
 
 static size_t page_list_bytes(uint32_t page_capacity) {
@@ -503,6 +507,7 @@ mi_pool *mi_pool_create(mi_heap *heap, mi_region *region, const mi_type *type, u
     mi_pool *pool = mi_heap_allocate_zeroed(heap, MICA_MEMORY_POOLS, sizeof(mi_pool), _Alignof(mi_pool));
     if (pool != NULL) {
         pool->region = region;
+        pool->parts_values = heap->parts_values;
         pool->type = type;
         pool->index = index;
         pool->mask_word = index / 64;
@@ -559,9 +564,18 @@ void mi_pool_destroy(mi_pool *pool, mi_heap *heap, const mica_allocator *values)
 
 // What is known of it
 
+uint32_t mi_pool_piece_count(const mi_pool *pool) {
+    return is_paged(pool) ? mi_pool_pages_for(pool, pool->value_capacity) : pool->value_capacity > 0;
+}
+
+size_t mi_pool_piece_byte_size(const mi_pool *pool) {
+    return values_bytes(pool, is_paged(pool) ? 1u << pool->page_shift : pool->value_capacity);
+}
+
 size_t mi_pool_byte_size(const mi_pool *pool) {
     size_t byte_size = sizeof(mi_pool) + pool->groups.capacity * sizeof(*pool->groups.data);
-    byte_size += positions_bytes(pool, pool->capacity) + values_bytes(pool, pool->value_capacity);
+    byte_size += positions_bytes(pool, pool->capacity);
+    byte_size += mi_pool_piece_count(pool) * mi_pool_piece_byte_size(pool);
     byte_size += page_list_bytes(pool->page_capacity) + sparse_list_bytes(pool->sparse_count);
     for (uint32_t page = 0; page < pool->sparse_count; page++) {
         byte_size += pool->sparse[page] != NULL ? SPARSE_PAGE_BYTES : 0;

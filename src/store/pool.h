@@ -61,6 +61,7 @@ typedef struct mi_pool {
     mi_region *region;      // where pages of `sparse` come from, NULL: the heap
     uint32_t page_capacity; // of `pages`, `stamps` and `images`
     const mi_type *type;
+    bool parts_values; // they have pages of the system of their own: see heap.h
     // The number of the rows in a snapshot (state/snapshot.h) that have its elements, tombstones included, in this
     // order as long as `structure` is rows_structure; 0: none.
     uint64_t rows_named;
@@ -135,6 +136,10 @@ bool mi_pool_shrink(mi_pool *pool, mi_heap *heap, const mica_allocator *values);
 // is raw memory for one value. O(count).
 void mi_pool_permute(mi_pool *pool, const mica_allocator *values, uint32_t first, uint32_t count, uint32_t *order,
                      void *spare);
+
+// The pieces of memory in which there is room for values, number i from pages[i] on: how many, and the bytes of each.
+uint32_t mi_pool_piece_count(const mi_pool *pool);
+size_t mi_pool_piece_byte_size(const mi_pool *pool);
 
 // Bytes that the pool holds, and what is wrong with it, or NULL. O(elements + slots of the pages of `sparse`).
 size_t mi_pool_byte_size(const mi_pool *pool);

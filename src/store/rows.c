@@ -159,7 +159,7 @@ static void move_chunk(mi_store *store, const mi_table *table, uint32_t from_roo
     memcpy(to, from, rows * sizeof(mica_entity));
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mi_column *column = &table->columns[i];
-        const size_t offset = mi_column_offset(end, column->type);
+        const size_t offset = mi_column_offset(table, end, column->type);
         *mi_column_head_of(to + column->offset) = *mi_column_head_of(from + offset);
         if (rows > 0 && mi_type_in_lanes(column->type)) {
             mi_lanes_copy_rows(column->type, (mi_lanes_rows){.column = to + column->offset, .room = table->chunk_room},

@@ -131,7 +131,9 @@ mi_table *mi_store_table(mi_store *store, const mica_component *components, uint
     }
     mi_table *table = mi_table_create(store->heap, store->schema, components, count, &store->failure);
     if (table == NULL) {
-        store->limit = "an entity's components have more than 4 MiB";
+        store->limit = store->heap->parts_values
+                           ? "an entity has too many components for columns with pages of their own"
+                           : "an entity's components have more than 4 MiB";
         return NULL;
     }
     if (store->table_ids_free.count > 0) {

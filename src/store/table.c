@@ -16,9 +16,17 @@ static size_t align_up(size_t value, size_t alignment) {
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-size_t mi_column_offset(size_t end, const mi_type *type) {
+size_t mi_column_offset(const mi_table *table, size_t end, const mi_type *type) {
+    if (table->parts_columns) {
+        return mi_heap_whole_pages(mi_heap_whole_pages(end) + sizeof(mi_column_head));
+    }
     return align_up(end + sizeof(mi_column_head),
                     type->info.align > MI_COLUMN_ALIGN ? type->info.align : MI_COLUMN_ALIGN);
+}
+
+// The size of a chunk whose last column ends at `end`.
+static size_t close_chunk(const mi_table *table, size_t end) {
+    return table->parts_columns ? mi_heap_whole_pages(end) : align_up(end, MI_COLUMN_ALIGN);
 }
 
 size_t mi_column_byte_size(const mi_column *column, uint32_t chunk_room) {
@@ -43,13 +51,13 @@ mi_column *mi_table_find_column(const mi_table *table, mica_component component)
 size_t mi_table_chunk_size(const mi_table *table, uint32_t chunk_room) {
     size_t end = sizeof(mica_entity) * chunk_room;
     for (uint32_t i = 0; i < table->column_count; i++) {
-        const size_t offset = mi_column_offset(end, table->columns[i].type);
+        const size_t offset = mi_column_offset(table, end, table->columns[i].type);
         if (offset / MI_COLUMN_ALIGN >= MI_OFFSET_TAG) {
             return 0;
         }
         end = offset + mi_column_byte_size(&table->columns[i], chunk_room);
     }
-    return align_up(end, MI_COLUMN_ALIGN);
+    return close_chunk(table, end);
 }
 
 uint32_t mi_table_room_step(const mi_table *table, uint64_t rows) {
@@ -66,7 +74,7 @@ void mi_table_set_chunk_room(mi_table *table, uint32_t chunk_room) {
     size_t end = sizeof(mica_entity) * chunk_room;
     for (uint32_t i = 0; i < table->column_count; i++) {
         mi_column *column = &table->columns[i];
-        const size_t offset = mi_column_offset(end, column->type);
+        const size_t offset = mi_column_offset(table, end, column->type);
         column->offset = (uint32_t)offset;
         if (!mi_type_in_lanes(column->type)) {
             table->offset_of[column->type->info.id] = (uint16_t)(offset / MI_COLUMN_ALIGN);
@@ -75,14 +83,14 @@ void mi_table_set_chunk_room(mi_table *table, uint32_t chunk_room) {
     }
     table->chunk_room = chunk_room;
     table->room = table->chunk_count * chunk_room;
-    table->chunk_size = (uint32_t)align_up(end, MI_COLUMN_ALIGN);
+    table->chunk_size = (uint32_t)close_chunk(table, end);
 }
 
 size_t mi_table_moved_offset(const mi_table *table, uint32_t chunk_room, size_t offset) {
     size_t end = sizeof(mica_entity) * chunk_room;
     for (uint32_t i = 0; i < table->column_count && offset >= end; i++) {
         const mi_column *column = &table->columns[i];
-        const size_t start = mi_column_offset(end, column->type);
+        const size_t start = mi_column_offset(table, end, column->type);
         end = start + mi_column_byte_size(column, chunk_room);
         if (offset >= start && offset < end) {
             return column->offset +
@@ -139,6 +147,12 @@ static void fill_columns(mi_table *table, const mica_schema *schema) {
     table->is_plain = table->moves_bytes && !table->has_destruct && !table->can_fail;
     table->shift = (uint8_t)full_shift_of(table);
     table->row_mask = mi_table_full_room(table) - 1;
+}
+
+// Gives columns pages of their own from now on. How many rows a chunk has is settled by then.
+static void part_columns(mi_table *table) {
+    table->parts_columns = true;
+    table->chunk_align = (uint16_t)MI_HEAP_PAGE;
 }
 
 static void sort_by_name(mi_table *table, const mica_schema *schema) {
@@ -258,6 +272,9 @@ mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_c
         memcpy(table->components, components, count * sizeof(mica_component));
     }
     fill_columns(table, schema);
+    if (heap->parts_values) {
+        part_columns(table);
+    }
     sort_by_name(table, schema);
     if (mi_table_chunk_size(table, mi_table_full_room(table)) == 0) {
         *failure = MICA_LIMIT;

@@ -19,6 +19,9 @@
 // component in lanes (lanes.h) has one column as well, with one head, but nothing in it is a value: it is found in
 // `columns` alone, so that whoever knows nothing of lanes takes the component for a tag instead of an address for a
 // value.
+//
+// Where the heap parts values (heap.h), columns start at pages and end with them, and the page in front of a column is
+// its head's alone. Full chunks have as many rows as elsewhere, whatever more they take.
 #pragma once
 
 #include "base/array.h"
@@ -110,6 +113,7 @@ typedef struct mi_table {
     bool is_plain;         // nor has any other hook: values are bytes, each whole in one column
     bool has_lanes;        // a column's type lies in lanes
     bool has_toggle;       // a component's type can be disabled
+    bool parts_columns;    // they have pages of their own
     uint32_t offset_count; // ids from here on are not here
     // By component id, in units of MI_COLUMN_ALIGN; 0: not here. There is number 0 at least. It stands here so that a
     // look-up needs no load to find it.
@@ -127,7 +131,7 @@ typedef struct mi_table {
 #define MI_FINE_ROOM 64u
 
 // Makes a table without chunks for `components` (ascending). NULL: `failure` says whether memory is out or a chunk of
-// one row is over 4 MiB.
+// one row (a full one, where columns have pages of their own) is over 4 MiB.
 mi_table *mi_table_create(mi_heap *heap, const mica_schema *schema, const mica_component *components, uint32_t count,
                           mica_result *failure);
 // Bytes of the table with its lists, without chunks.
@@ -141,7 +145,7 @@ mi_column *mi_table_find_column(const mi_table *table, mica_component component)
 // The bytes of a column in a chunk of `chunk_room` rows.
 size_t mi_column_byte_size(const mi_column *column, uint32_t chunk_room);
 // Where a column of the type starts if `end` is where the one before it ends, in bytes from a chunk's base.
-size_t mi_column_offset(size_t end, const mi_type *type);
+size_t mi_column_offset(const mi_table *table, size_t end, const mi_type *type);
 // The size of a chunk of `chunk_room` rows; 0: a column would stand out of reach of the 16-bit offsets.
 size_t mi_table_chunk_size(const mi_table *table, uint32_t chunk_room);
 // The smallest step of growth that holds so many rows; a full chunk's, if none does.
