@@ -60,7 +60,24 @@ typedef enum mica_validation {
     /// What a system that is not exclusive, or its condition, touches by a call without having declared it is refused
     /// with `MICA_NO_ACCESS`, and fails the tick: the error names system, component, entity (where there is one) and
     /// call. The same on any number of threads.
-    MICA_VALIDATE_ACCESS
+    MICA_VALIDATE_ACCESS,
+    /// As `MICA_VALIDATE_ACCESS`, and what such a system touches through a pointer as well, of values in tables, pools
+    /// and resources: those that it has not declared, and to write those that it has declared to read. The operating
+    /// system protects them while the system runs. The touch goes through, and when the system has ended the tick fails
+    /// with `MICA_NO_ACCESS`; the error names system, component and entity, and says whether it was read or written. Of
+    /// several touches of one run the first is told.
+    ///
+    /// For worlds that are small enough for it. Systems run one at a time: `thread_count` and `jobs` are not looked at.
+    /// A column of a chunk takes 8 KiB at least; before and after each run of a system the operating system is called
+    /// for each column that is protected. Of those there can be some 30,000 at a time (Linux), beyond which ticks fail
+    /// with `MICA_LIMIT`; so do structural verbs for entities of more than some 500 components with data. Rows, results
+    /// and checksums are those of any other world.
+    ///
+    /// Not seen are touches by other threads, for which the program gets the signal; what the operating system reads or
+    /// writes for a system, whose call fails with `EFAULT`; resources held by pointer; copies that walks hand out.
+    /// While a system runs, the process's handler of `SIGSEGV` and `SIGBUS` is the library's, which leaves to the one
+    /// that it found there whatever is not its own.
+    MICA_VALIDATE_PAGES
 } mica_validation;
 
 /// How a world is made. Zero is the default everywhere.
@@ -92,8 +109,8 @@ typedef struct mica_world_def {
 
 /// Makes an empty world; NULL: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (half an allocator, a length that is negative or
 /// outside the range of a float, a negative limit, a net mode or validation that there is not, memory without a size, a
-/// budget for the schema), or as `mica_world_make_room` and `mica_jobs_create`. `def` may be NULL. O(1), and what the
-/// room and threads cost.
+/// budget for the schema), `MICA_UNSUPPORTED` (`MICA_VALIDATE_PAGES` where the system's pages are larger than 4 KiB),
+/// or as `mica_world_make_room` and `mica_jobs_create`. `def` may be NULL. O(1), and what the room and threads cost.
 MICA_API mica_world *mica_world_create(const mica_world_def *def);
 
 /// Ends a world with all that is in it. Values are destructed, systems' stop functions run first. NULL is allowed;

@@ -3,30 +3,50 @@
 // Their functions are called by others that have the world check what is touched meanwhile; so it costs nothing where
 // nothing is checked. Start and stop functions have the world to themselves and may touch everything.
 #include "run/system.h"
-#include "world/access_check.h"
+#include "world/guard.h"
 
-static void begin(mica_world *world) {
+// False: the run has failed.
+static bool begin(mica_run *run) {
+    mica_world *world = run->world;
+    if (world->guard != NULL) {
+        const mica_result result = mi_guard_begin(world, &run->system->order.access);
+        if (result != MICA_OK) {
+            mica_run_fail(run, result, mica_last_error());
+            return false;
+        }
+    }
     if (!world->is_shared) { // else it is checked anyway
         mi_access_begin_checks(world);
     }
+    return true;
 }
 
-static void end(mica_world *world) {
+static void end(mica_run *run) {
+    mica_world *world = run->world;
     if (!world->is_shared) {
         mi_access_end_checks(world);
+    }
+    if (world->guard != NULL) {
+        const mica_result result = mi_guard_end(world);
+        if (result != MICA_OK) {
+            mica_run_fail(run, result, mica_last_error());
+        }
     }
 }
 
 static void run_checked(mica_run *run) {
-    begin(run->world);
-    run->system->checked.run(run);
-    end(run->world);
+    if (begin(run)) {
+        run->system->checked.run(run);
+        end(run);
+    }
 }
 
 static bool holds_checked(mica_run *run) {
-    begin(run->world);
-    const bool holds = run->system->checked.condition(run);
-    end(run->world);
+    bool holds = false;
+    if (begin(run)) {
+        holds = run->system->checked.condition(run);
+        end(run);
+    }
     return holds;
 }
 

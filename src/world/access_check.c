@@ -21,10 +21,19 @@ static bool is_told(const mica_world *world) {
     return callback != NULL;
 }
 
-MI_COLD static mica_result refuse(const mica_world *world, const mi_access_entry *declared, const mi_type *type,
-                                  bool writes, mica_entity entity, const char *call) {
+// What the system that runs is held to; NULL: nothing.
+static const mi_access *access_of(const mica_world *world) {
+    return world->run_face->access_of(mi_world_run(world));
+}
+
+MI_COLD mica_result mi_access_refuse(const mica_world *world, mica_component component, mi_touch touch,
+                                     mica_entity entity, const char *call) {
+    static const char *const verbs[] = {
+        [MI_TOUCH_READ] = "reads", [MI_TOUCH_WRITE] = "writes", [MI_TOUCH_EITHER] = "touches"};
+    const mi_access_entry *declared = mi_access_find(access_of(world), component);
+    const mi_type *type = mi_schema_type(world->schema, component);
     const char *system = mi_world_system(world);
-    const char *verb = writes ? "writes" : "reads";
+    const char *verb = verbs[touch];
     const char *said = declared == NULL ? "it has not declared" : "it has declared to read alone";
     if (mica_entity_is_null(entity)) {
         mi_fail(&world->log, MICA_NO_ACCESS, call, "system \"{}\" {} {}, which {}", MI_TEXT(system), MI_TEXT(verb),
@@ -43,13 +52,14 @@ mica_result mi_access_check(const mica_world *world, mica_component component, b
     if (world->check_count == 0 || type == NULL || is_told(world)) {
         return MICA_OK;
     }
-    const mi_access *access = world->run_face->access_of(mi_world_run(world));
+    const mi_access *access = access_of(world);
     if (access == NULL) {
         return MICA_OK;
     }
     const mi_access_entry *declared = mi_access_find(access, component);
-    return declared != NULL && (declared->writes || !writes) ? MICA_OK
-                                                             : refuse(world, declared, type, writes, entity, call);
+    return declared != NULL && (declared->writes || !writes)
+               ? MICA_OK
+               : mi_access_refuse(world, component, writes ? MI_TOUCH_WRITE : MI_TOUCH_READ, entity, call);
 }
 
 mica_result mi_access_check_query(const mica_query *query, const char *call) {

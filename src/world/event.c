@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "store/value.h"
 #include "world/actor.h"
+#include "world/guard.h"
 #include "world/notice.h"
 
 #include <inttypes.h>
@@ -430,6 +431,18 @@ mi_event_queue *mi_event_queue_open(mica_world *world, mica_component component,
 
 // Handlers
 
+// Calls a handler in a world with a guard, from where others are called at once.
+static void call_unguarded(const mica_event *event) {
+    const mi_event_queue *queue = find_queue(event->world, event->component);
+    const mi_event_binding *binding = queue->bindings.data; // it is listed as long as it is called
+    while (binding->id != event->handler.id) {
+        binding++;
+    }
+    mi_guard_lift(event->world);
+    binding->unguarded(event);
+    mi_guard_settle(event->world);
+}
+
 mica_event_handler mica_event_bind(mica_world *world, mica_component component, mica_event_function call, void *user) {
     const mica_event_handler none = {0};
     if (world != NULL && mi_world_check_making(world, "a handler of events", __func__) != MICA_OK) {
@@ -458,7 +471,8 @@ mica_event_handler mica_event_bind(mica_world *world, mica_component component, 
         queue->delivered.held = queue->next;
     }
     events->change_count++;
-    queue->bindings.data[queue->bindings.count++] = (mi_event_binding){++events->last_id, call, user};
+    queue->bindings.data[queue->bindings.count++] = (mi_event_binding){
+        .id = ++events->last_id, .call = world->guard == NULL ? call : call_unguarded, .user = user, .unguarded = call};
     return (mica_event_handler){events->last_id};
 }
 

@@ -31,6 +31,7 @@ typedef struct mi_event_binding {
     uint32_t id;
     mica_event_function call; // NULL: unbound, and listed until nobody goes over the list
     void *user;
+    mica_event_function unguarded; // in a world with a guard: what `call` leads to
 } mi_event_binding;
 
 // All about the events of one type.

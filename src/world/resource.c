@@ -20,12 +20,21 @@ static bool is_heavy(const mi_type *type) {
     return mi_type_is_owning(type) || type->info.size >= HEAVY_SIZE_LEAST;
 }
 
+static size_t value_byte_size(const mica_world *world, const mi_type *type) {
+    return world->heap.parts_values ? mi_heap_whole_pages(type->info.size) : type->info.size;
+}
+
+static size_t value_align(const mica_world *world, const mi_type *type) {
+    return world->heap.parts_values ? MI_HEAP_PAGE : type->info.align;
+}
+
 static void *allocate_value(mica_world *world, const mi_type *type) {
-    return mi_heap_allocate(&world->heap, MICA_MEMORY_RESOURCES, type->info.size, type->info.align);
+    return mi_heap_allocate(&world->heap, MICA_MEMORY_RESOURCES, value_byte_size(world, type),
+                            value_align(world, type));
 }
 
 static void release_value(mica_world *world, const mi_type *type, void *value) {
-    mi_heap_release(&world->heap, MICA_MEMORY_RESOURCES, value, type->info.size, type->info.align);
+    mi_heap_release(&world->heap, MICA_MEMORY_RESOURCES, value, value_byte_size(world, type), value_align(world, type));
 }
 
 static mi_resource *find(const mica_world *world, mica_component component) {
@@ -41,6 +50,10 @@ static void count_change(mica_world *world, const mi_resource *resource) {
 static void mark(mica_world *world, mi_resource *resource) {
     count_change(world, resource);
     resource->version = mi_world_version(world);
+}
+
+void mi_world_mark_resource(mica_world *world, mica_component component) {
+    mark(world, &world->resources.data[component]);
 }
 
 // The type of an id that can be a resource's and may be written, or NULL with the error set.

@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "world/command_buffer.h"
 #include "world/commands.h"
+#include "world/guard.h"
 #include "world/query.h"
 
 #include <string.h>
@@ -104,6 +105,14 @@ static inline void call_observer(mica_world *world, mi_observer *observer, const
     if (MICA_UNLIKELY(commands->commands.count != recorded_count)) {
         mi_note_cause(world, observer, signal, recorded_count);
     }
+}
+
+// Calls an observer in a world with a guard, from where others are called at once.
+static void call_unguarded(const mica_signal *signal) {
+    mica_world *world = signal->world;
+    mi_guard_lift(world);
+    world->front.callback->observer->unguarded(signal);
+    mi_guard_settle(world);
 }
 
 // After a broadcast: those who were disconnected meanwhile go, if no other one of the channel is under way.
@@ -492,6 +501,10 @@ mi_observer *mi_signal_connect(mica_world *world, const mi_observer *given) {
     observer->id = ++signals->last_id;
     observer->is_connected = true;
     observer->until_sample = 1;
+    if (world->guard != NULL) {
+        observer->unguarded = given->call;
+        observer->call = call_unguarded;
+    }
     observer->signal = (mica_signal){.world = world,
                                      .commands = signals->recorded,
                                      .user = given->user,

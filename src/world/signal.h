@@ -57,6 +57,7 @@ typedef struct mi_observer {
     // Of the present call by mi_tell_alone: whether MICA_SET follows, and the verb.
     bool is_given;
     const char *verb;
+    mica_observer_function unguarded; // in a world with a guard: what `call` leads to
 } mi_observer;
 
 // How often it was called.

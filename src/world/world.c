@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "store/visibility.h"
 #include "world/commands.h"
+#include "world/guard.h"
 #include "world/notice.h"
 #include "world/query.h"
 #include "world/rewind.h"
@@ -47,8 +48,12 @@ static mica_result check_def(const mica_world_def *def) {
     if ((uint32_t)def->net_mode > MICA_NET_LISTEN_SERVER) {
         return mi_fail(log, MICA_INVALID, "mica_world_create", "there is no net mode {}", MI_INT(def->net_mode));
     }
-    if ((uint32_t)def->validate > MICA_VALIDATE_ACCESS) {
+    if ((uint32_t)def->validate > MICA_VALIDATE_PAGES) {
         return mi_fail(log, MICA_INVALID, "mica_world_create", "there is no validation {}", MI_INT(def->validate));
+    }
+    if (def->validate == MICA_VALIDATE_PAGES && !mi_pages_can_protect()) {
+        return mi_fail(log, MICA_UNSUPPORTED, "mica_world_create",
+                       "the operating system does not protect pages of {} bytes", MI_UINT(MI_HEAP_PAGE));
     }
     return MICA_OK;
 }
@@ -80,11 +85,13 @@ static mica_world *begin_world(const mica_world_def *def) {
     world->heap = heap;
     world->log = def->log;
     world->def = *def;
-    world->validates = def->validate == MICA_VALIDATE_DEFAULT ? MI_IS_DEBUG : def->validate == MICA_VALIDATE_ACCESS;
+    world->heap.parts_values = def->validate == MICA_VALIDATE_PAGES;
+    world->validates = def->validate == MICA_VALIDATE_DEFAULT ? MI_IS_DEBUG : def->validate >= MICA_VALIDATE_ACCESS;
     // What belongs to the caller.
     world->def.name = NULL;
     world->def.schema = NULL;
     world->def.fixed_memory = NULL;
+    world->def.jobs = NULL;
     world->def.rooms = NULL;
     world->def.room_count = 0;
     world->random = mi_world_seeded(world);
@@ -149,10 +156,12 @@ mica_world *mica_world_create(const mica_world_def *def) {
         return fail_create(world);
     }
     world->name = mi_heap_copy_text(&world->heap, MICA_MEMORY_WORLD, def->name == NULL ? "world" : def->name);
-    if (world->name == NULL || !mi_store_init(&world->store, &world->heap, world->schema)) {
+    if (world->name == NULL || !mi_store_init(&world->store, &world->heap, world->schema) ||
+        (world->heap.parts_values && (world->guard = mi_guard_create(&world->heap)) == NULL)) {
         return fail_create(world);
     }
-    if (!make_first_room(world, def) || !take_jobs(world, def)) {
+    // What is guarded is so against one system at a time.
+    if (!make_first_room(world, def) || (world->guard == NULL && !take_jobs(world, def))) {
         mica_world_destroy(world);
         return NULL;
     }
@@ -212,6 +221,7 @@ void mica_world_destroy(mica_world *world) {
     MI_FREE(heap, MICA_MEMORY_RELATIONS, &world->relations);
     MI_FREE(heap, MICA_MEMORY_WORLD, &world->extensions);
     free_scratch(world);
+    mi_guard_destroy(world->guard, heap);
     mi_heap_release_text(heap, MICA_MEMORY_WORLD, world->name);
     mica_schema_release(world->schema);
     mica_jobs_release(world->jobs);

@@ -112,6 +112,8 @@ typedef struct mi_run_face {
     const struct mi_access *(*access_of)(const mica_run *run);       // NULL: it may touch everything
     void (*fail)(mica_run *run, mica_result code, const char *text); // fails the tick by this run
 } mi_run_face;
+// What protects values against systems that run; see guard.h.
+struct mi_guard;
 
 // What sharing a world takes.
 typedef struct mi_sharing {
@@ -145,6 +147,7 @@ struct mica_world {
     bool validates;              // systems are held to the access that they have declared: see access_check.h
     uint32_t check_count;        // not 0: those that run are
     const mi_run_face *run_face; // NULL until there are systems
+    struct mi_guard *guard;      // what they have not declared is protected; NULL: it is not
 
     uint32_t walk_epoch;          // grows when walks are closed that their owners left open
     mica_run *running;            // the running system's, NULL outside
@@ -493,6 +496,8 @@ void mi_world_free_sorter(mica_world *world);
 // Makes room for a resource of every type that is known, so that those that share the world need none; false: out of
 // memory.
 bool mi_world_have_resource_entries(mica_world *world);
+// The value of a resource that there is may have been written.
+void mi_world_mark_resource(mica_world *world, mica_component component);
 // Tells that all resources are about to go.
 void mi_world_tell_end_of_resources(mica_world *world);
 // Ends the resources; the world is about to end.

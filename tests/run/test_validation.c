@@ -592,7 +592,7 @@ static void a_system_that_is_run_by_hand_sees_new_tables(void **state) {
 
 static void a_validation_that_there_is_not_is_refused(void **state) {
     (void)state;
-    assert_null(mica_world_create(&(mica_world_def){.validate = (mica_validation)3}));
+    assert_null(mica_world_create(&(mica_world_def){.validate = (mica_validation)4}));
     assert_int_equal(mica_last_result(), MICA_INVALID);
 }
 
