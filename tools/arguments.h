@@ -23,6 +23,7 @@ typedef struct arguments {
     const char *out_path;
     bool stats;
     bool check_threads;
+    bool check_access;
     bool diagnose;
     bool checksum;
     bool world;

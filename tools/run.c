@@ -29,6 +29,8 @@ static const option options[] = {
      offsetof(arguments, synctest_count)},
     {"--check-threads", NULL, "run every tick on one thread and on N (4), and say what is not the same", OPTION_FLAG,
      offsetof(arguments, check_threads)},
+    {"--check-access", NULL, "stop at systems that touch what they have not declared, also through pointers",
+     OPTION_FLAG, offsetof(arguments, check_access)},
     {"--trace", "FILE", "write what ran when, on which thread, as JSON that Perfetto opens", OPTION_PATH,
      offsetof(arguments, trace_path)},
     {"--diagnose", NULL, "print what looks wrong: systems that never ran, queries that match nobody, ...", OPTION_FLAG,
@@ -169,6 +171,8 @@ static bool check_usage(const arguments *values) {
         say("%s: --synctest and --journal exclude each other", syntax.name);
     } else if (values->check_threads && (values->synctest_count > 0 || values->journal_path != NULL)) {
         say("%s: --check-threads excludes --synctest and --journal", syntax.name);
+    } else if (values->check_access && values->thread_count != 0) {
+        say("%s: --check-access runs one system at a time and excludes --threads and --check-threads", syntax.name);
     } else if (values->check_threads && values->thread_count == 1) {
         say("%s: --check-threads: expected at least 2 threads", syntax.name);
     } else {

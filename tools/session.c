@@ -45,7 +45,9 @@ static bool register_components(mica_world *world) {
 }
 
 bool session_open_world(session *opened, const arguments *values) {
-    const mica_world_def def = {.log = say_warnings(), .thread_count = (int32_t)values->thread_count};
+    const mica_world_def def = {.log = say_warnings(),
+                                .thread_count = (int32_t)values->thread_count,
+                                .validate = values->check_access ? MICA_VALIDATE_PAGES : MICA_VALIDATE_DEFAULT};
     *opened = (session){.world = mica_world_create(&def)};
     if (opened->world == NULL) {
         say("%s", mica_last_error());

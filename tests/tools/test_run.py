@@ -75,6 +75,18 @@ class Run(ProgramTest):
         sums = [self.checksum("--ticks", str(count)) for count in range(4)]
         self.assertEqual(len(set(sums)), 4)
 
+    def test_a_system_that_looks_through_an_address_that_it_has_kept_is_named(self):
+        scene = self.write("s.json", {"mica": 1, "entities": [{"id": 1, "components": {"Door": {}, "Safe": {"coins": 5}}}]})
+        arguments = ["run", scene, "--plugin", plugin("prying"), "--ticks", "3"]
+        self.done(*arguments)
+        self.refused(1, ["s.json: tick 0: ", 'a raw pointer: system "pry" reads Safe of entity ', "has not declared"],
+                     *arguments, "--check-access")
+
+    def test_checks_of_access_change_nothing(self):
+        self.assertEqual(self.checksum("--ticks", "20", "--check-access"), self.checksum("--ticks", "20"))
+        for threads in (["--threads", "2"], ["--check-threads"]):
+            self.refused(2, "--check-access runs one system at a time", "run", "s.json", "--check-access", *threads)
+
     def test_components_of_a_plugin_that_is_not_there_are_named(self):
         result = self.mica("run", self.write("s.json", SCENE), "--ticks", "1")
         self.assertEqual(result.returncode, 0)
