@@ -153,9 +153,21 @@ static const void *walk_order(mica_run *run) {
     return got;
 }
 
+// Of several spans, which may be visited side by side, one writes down what it found.
+static bool holds_target(const mica_iter *span) {
+    for (int32_t i = 0; i < span->count; i++) {
+        if (mica_entity_equal(span->entities[i], shared.target)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void visit(mica_run *run, mica_iter *span, void *user) {
     (void)run;
-    *(const void **)user = span->entities;
+    if (holds_target(span)) {
+        *(const void **)user = span->entities;
+    }
 }
 
 static const void *loop(mica_run *run) {
@@ -165,9 +177,10 @@ static const void *loop(mica_run *run) {
 }
 
 static void get_in_span(mica_run *run, mica_iter *span, void *user) {
-    (void)span;
-    *(const void **)user = mica_get(mica_run_world(run), shared.target, Secret);
-    shared.result = mica_last_result(); // of the thread that visits the span
+    if (holds_target(span)) {
+        *(const void **)user = mica_get(mica_run_world(run), shared.target, Secret);
+        shared.result = mica_last_result(); // of the thread that visits the span
+    }
 }
 
 static const void *get_in_loop(mica_run *run) {
