@@ -28,8 +28,7 @@ void mi_guard_destroy(mi_guard *guard, mi_heap *heap);
 // The values of whatever the running system has not declared are protected against it until mi_guard_end on the same
 // thread, those that it reads against writing. Nothing moves meanwhile. MICA_OUT_OF_MEMORY, or MICA_LIMIT (the
 // operating system does not protect so much), with the error set and nothing protected. O(columns of all chunks +
-// pieces of pools
-// + resources).
+// pieces of pools + resources).
 mica_result mi_guard_begin(mica_world *world, const mi_access *access);
 // MICA_OK, or MICA_NO_ACCESS: something was touched; the run has failed then. Or MICA_LIMIT: it was not protected all
 // the time.
