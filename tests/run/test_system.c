@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/test_allocator.h"
+#include "support/test_notes.h"
 #include "support/test_random.h"
 
 MICA_STRUCT(Position, { float x, y; });
@@ -21,7 +22,6 @@ MICA_TAG(Unseen);
 
 static test_allocator allocator;
 static mica_world *world;
-static char notes[4096]; // words that systems note, apart by blanks
 
 static int set_up(void **state) {
     (void)state;
@@ -43,23 +43,10 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void note(const char *word) {
-    const size_t length = strlen(notes);
-    snprintf(notes + length, sizeof(notes) - length, "%s%s", length > 0 ? " " : "", word);
-}
-
 static void note_number(const char *word, int64_t number) {
     char text[64];
     snprintf(text, sizeof(text), "%s=%lld", word, (long long)number);
     note(text);
-}
-
-// What was noted since the last call.
-static const char *take_notes(void) {
-    static char taken[sizeof(notes)];
-    memcpy(taken, notes, sizeof(notes));
-    notes[0] = 0;
-    return taken;
 }
 
 static const char *name_of(const mica_run *run) {

@@ -1,6 +1,7 @@
 // Systems as a part of a world's state: what each of them keeps, the clock, starting and stopping, and worlds with
 // other systems than the state knows.
 #include "run/system.h"
+#include "support/test_notes.h"
 #include "world/part_fixture.h"
 
 #include <mica/snapshot.h>
@@ -21,7 +22,6 @@ MICA_COMPONENT_WITH(Ready, (.hooks = {.construct = construct_ready}));
 
 static test_allocator allocator;
 static mica_world *world;
-static char notes[4096]; // words apart by blanks
 
 static int set_up(void **state) {
     (void)state;
@@ -40,19 +40,6 @@ static int tear_down(void **state) {
     test_allocator_finish(&allocator);
     assert_int_equal(valid, MICA_OK);
     return 0;
-}
-
-static void note(const char *word) {
-    const size_t length = strlen(notes);
-    snprintf(notes + length, sizeof(notes) - length, "%s%s", length > 0 ? " " : "", word);
-}
-
-// What was noted since the last call.
-static const char *take_notes(void) {
-    static char taken[sizeof(notes)];
-    memcpy(taken, notes, sizeof(notes));
-    notes[0] = 0;
-    return taken;
 }
 
 static void do_nothing(mica_run *run) {

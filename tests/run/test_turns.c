@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/test_allocator.h"
+#include "support/test_notes.h"
 
 MICA_ENUM(Phase, {MENU, PLAYING, OVER});
 MICA_ENUM(Sign, {BELOW = -1, NEITHER, ABOVE});
@@ -19,7 +20,6 @@ MICA_TAG(Marked);
 
 static test_allocator allocator;
 static mica_world *world;
-static char notes[4096];
 
 static int set_up(void **state) {
     (void)state;
@@ -36,18 +36,6 @@ static int tear_down(void **state) {
     mica_world_destroy(world);
     test_allocator_finish(&allocator);
     return valid != MICA_OK;
-}
-
-static void note(const char *word) {
-    const size_t length = strlen(notes);
-    snprintf(notes + length, sizeof(notes) - length, "%s%s", length > 0 ? " " : "", word);
-}
-
-static const char *take_notes(void) {
-    static char taken[sizeof(notes)];
-    memcpy(taken, notes, sizeof(notes));
-    notes[0] = 0;
-    return taken;
 }
 
 // The number of the tick, with the definition's `user` in front if there is one.
