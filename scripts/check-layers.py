@@ -19,7 +19,8 @@ C_HEADERS = {
 }
 CPP_HEADERS = {"atomic", "initializer_list", "new", "tuple", "type_traits", "utility"}
 # The core: in src/base alone. The sanitizer's header is the compiler's, and is included in instrumented builds only.
-SYSTEM_HEADERS = {"fcntl.h", "pthread.h", "sched.h", "unistd.h", "sys/mman.h", "sys/stat.h", "windows.h", "sanitizer/asan_interface.h"}
+SYSTEM_HEADERS = {"fcntl.h", "pthread.h", "sched.h", "unistd.h", "sys/mman.h", "sys/stat.h", "sys/syscall.h",
+                  "linux/perf_event.h", "windows.h", "sanitizer/asan_interface.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

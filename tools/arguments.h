@@ -22,6 +22,7 @@ typedef struct arguments {
     int64_t to_tick;        // -1: the last
     const char *out_path;
     bool stats;
+    bool counts_hardware;
     bool check_threads;
     bool check_access;
     bool diagnose;

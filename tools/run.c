@@ -8,6 +8,7 @@
 
 #include <mica/checksum.h>
 #include <mica/diagnose.h>
+#include <mica/hardware.h>
 #include <mica/journal.h>
 #include <mica/synctest.h>
 #include <mica/system.h>
@@ -38,6 +39,8 @@ static const option options[] = {
     {"--checksum", NULL, "print the checksum of the world after the run", OPTION_FLAG, offsetof(arguments, checksum)},
     {"--stats", NULL, "print what the world holds and how long each system took", OPTION_FLAG,
      offsetof(arguments, stats)},
+    {"--hardware", NULL, "count instructions, cycles and misses of systems, for --stats and --trace", OPTION_FLAG,
+     offsetof(arguments, counts_hardware)},
     OPTION_OF_HELP,
     {0},
 };
@@ -67,6 +70,9 @@ static bool open_runner(runner *opened, mica_world *world, const arguments *valu
     }
     if (values->synctest_count > 0) {
         opened->synctest = mica_synctest_create(world, (int32_t)values->synctest_count);
+    }
+    if (values->counts_hardware && mica_hardware_begin(world) != MICA_OK) {
+        say("warning: %s", mica_last_error()); // all else goes on
     }
     const bool has_trace = values->trace_path == NULL || trace_file_open(&opened->trace, world, values->trace_path);
     const bool is_open = (opened->journal != NULL) == (values->journal_path != NULL) &&

@@ -3,7 +3,7 @@
 
 #include "memory_report.h"
 
-#include <mica/system.h>
+#include <mica/hardware.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,6 +38,24 @@ static void print_systems(const mica_world *world, const mica_system *systems, i
     }
 }
 
+// By run: systems differ in how often they run.
+static void print_hardware(const mica_world *world, const mica_system *systems, int32_t count, FILE *file) {
+    const int width = name_width(world, systems, count);
+    (void)fprintf(file, "\n%-*s  %14s %14s %14s %14s\n", width, "system", "instr/run", "cycles/run", "cache miss/run",
+                  "br. miss/run");
+    for (int32_t i = 0; i < count; i++) {
+        mica_system_stats stats;
+        mica_hardware_counts counts;
+        if (mica_system_statistics(world, systems[i], &stats) == MICA_OK && stats.run_count > 0 &&
+            mica_hardware_statistics(world, systems[i], &counts) == MICA_OK) {
+            const double runs = (double)stats.run_count;
+            (void)fprintf(file, "%-*s  %14.1f %14.1f %14.1f %14.1f\n", width, stats.name,
+                          (double)counts.instruction_count / runs, (double)counts.cycle_count / runs,
+                          (double)counts.cache_miss_count / runs, (double)counts.branch_miss_count / runs);
+        }
+    }
+}
+
 bool statistics_print(mica_world *world, FILE *file) {
     const int32_t count = mica_world_systems(world, NULL, 0);
     mica_system *systems = count < 0 ? NULL : malloc(((size_t)count + 1) * sizeof(mica_system));
@@ -53,6 +71,9 @@ bool statistics_print(mica_world *world, FILE *file) {
     report_count(file, "pools", (uint64_t)stats.pool_count);
     const bool is_fine = memory_report_print(world, file);
     print_systems(world, systems, count, file);
+    if (mica_hardware_is_counted(world)) {
+        print_hardware(world, systems, count, file);
+    }
     free(systems);
     return is_fine;
 }

@@ -46,6 +46,13 @@ static void write_event(const mica_trace_event *event, void *user) {
         json_object_set_new(arguments, "spans", json_integer((json_int_t)event->span_count));
         json_object_set_new(arguments, "entities", json_integer((json_int_t)event->entity_count));
     }
+    if (event->kind == MICA_TRACE_SYSTEM && mica_hardware_is_counted(opened->world)) {
+        const mica_hardware_counts *counts = &event->hardware;
+        json_object_set_new(arguments, "instructions", json_integer((json_int_t)counts->instruction_count));
+        json_object_set_new(arguments, "cycles", json_integer((json_int_t)counts->cycle_count));
+        json_object_set_new(arguments, "cache misses", json_integer((json_int_t)counts->cache_miss_count));
+        json_object_set_new(arguments, "branch misses", json_integer((json_int_t)counts->branch_miss_count));
+    }
     const bool has_name = event->kind == MICA_TRACE_SYSTEM || event->kind == MICA_TRACE_LOOP;
     write_object(opened, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:o}", "ph", "X", "name",
                                    has_name && event->system != NULL ? event->system : kind, "cat", kind, "pid", 1,

@@ -12,6 +12,7 @@
 #include <mica/entity.h>
 #include <mica/event.h>
 #include <mica/extract.h>
+#include <mica/hardware.h>
 #include <mica/hierarchy.h>
 #include <mica/inbox.h>
 #include <mica/index.h>

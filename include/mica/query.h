@@ -151,8 +151,8 @@ MICA_API int32_t mica_query_size_hint(mica_query *query);
 /// walk visits up to there).
 MICA_API mica_entity mica_query_first(mica_query *query);
 
-/// Whether the entity is alive and matches; of a query for removals alone, whether it is among them. Fails, and says no,
-/// only where a system asks for changes that it has not declared to read and access is checked (`MICA_NO_ACCESS`).
+/// Whether the entity is alive and matches; of a query for removals alone, whether it is among them. Fails, and says
+/// no, only where a system asks for changes that it has not declared to read and access is checked (`MICA_NO_ACCESS`).
 /// O(terms), O(removals since) for those of entities that are not alive.
 MICA_API bool mica_query_contains(mica_query *query, mica_entity entity);
 

@@ -7,7 +7,7 @@
 /// them. Nothing is measured while there is none.
 #pragma once
 
-#include <mica/system.h>
+#include <mica/hardware.h>
 
 MICA_BEGIN
 
@@ -26,10 +26,11 @@ typedef struct mica_trace_event {
     int32_t thread;     ///< its number in the world's pool; 0: the one that steps the world
     const char *system; ///< of a run, a loop, and who waits for a loop; as good as the system; NULL: none, or removed
     uint64_t tick;      ///< ticks completed before the one that it was in
-    uint64_t begin_nanoseconds; ///< since the trace was begun
-    uint64_t nanoseconds;       ///< how long it took
-    uint64_t span_count;        ///< of a loop: how many spans the thread has visited
-    uint64_t entity_count;      ///< of a loop: how many entities in these
+    uint64_t begin_nanoseconds;    ///< since the trace was begun
+    uint64_t nanoseconds;          ///< how long it took
+    uint64_t span_count;           ///< of a loop: how many spans the thread has visited
+    uint64_t entity_count;         ///< of a loop: how many entities in these
+    mica_hardware_counts hardware; ///< of a run, what it has cost, all of its loops included; zero if nobody counts
 } mica_trace_event;
 
 /// Called for each event.

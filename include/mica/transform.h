@@ -53,7 +53,8 @@ MICA_API mica_system mica_transform_system_add(mica_world *world);
 
 /// The world matrix of one entity from the local poses of it and its ancestors, without looking at what was resolved.
 /// Computed in double precision: it may differ from the resolved one in the last bits. Refuses: `MICA_STALE`,
-/// `MICA_ABSENT` (no transform), `MICA_INVALID` (no `matrix`), `MICA_NO_ACCESS` (as `mica_transform_resolve`). O(depth).
+/// `MICA_ABSENT` (no transform), `MICA_INVALID` (no `matrix`), `MICA_NO_ACCESS` (as `mica_transform_resolve`).
+/// O(depth).
 MICA_API mica_result mica_transform_world_of(const mica_world *world, mica_entity entity, float matrix[16]);
 
 /// The matrix of a pose; where either is missing, `MICA_INVALID` and nothing. O(1), any thread.

@@ -95,7 +95,8 @@ static inline void mi_add_number(uint64_t *number, uint64_t difference) {
 }
 
 // The version of the last write to a column or page: parts of a loop that write different values of it by handle note
-// the same version, that of their system, and nobody asks before all of them have been waited for, so relaxed is enough.
+// the same version, that of their system, and nobody asks before all of them have been waited for, so relaxed is
+// enough.
 static inline void mi_note_version(uint64_t *place, uint64_t version) {
     if (__atomic_load_n(place, __ATOMIC_RELAXED) != version) {
         __atomic_store_n(place, version, __ATOMIC_RELAXED);

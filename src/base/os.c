@@ -1,8 +1,8 @@
 // The operating system: POSIX threads, the monotonic clock, and anonymous pages.
 //
-// Nothing in src/ but this and file.c calls the system beyond the C library. Pages are mapped privately and zeroed by
-// the kernel; a mapping is given back by its size alone, so sizes are rounded to whole pages in the same way on both
-// sides.
+// Nothing in src/ but this, file.c and counters.c calls the system beyond the C library. Pages are mapped privately and
+// zeroed by the kernel; a mapping is given back by its size alone, so sizes are rounded to whole pages in the same way
+// on both sides.
 
 // Anonymous mappings and advice on them, names of threads and the cores of a process are no part of POSIX 2008, which
 // the strict C dialect shows alone.

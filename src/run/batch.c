@@ -19,6 +19,7 @@
 // ended; it is started by whoever brings that to 0, once; a step touches what its run owns, its system, and what its
 // access says, and nothing of `mi_systems`.
 #include "run/batch.h"
+#include "run/hardware.h"
 #include "run/trace.h"
 
 #include "base/atomic.h"
@@ -111,8 +112,11 @@ static void run_step(const mi_batch *batch, uint32_t index) {
     run.holds = system->turn.condition == NULL || system->turn.condition(&run);
     system->turn.held_back = !run.holds;
     if (run.holds && !run.has_failed) {
+        mi_hardware_mark counted;
+        mi_hardware_open(systems, &counted);
         const uint64_t begin = mi_os_count();
         system->functions[MI_CALL_RUN](&run);
+        mi_hardware_close(systems, system, &counted);
         mi_system_note_run(systems, system, begin, mi_os_count());
     }
     if (!mi_actor_leave(&run.actor)) {

@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/os.h"
+#include "run/hardware.h"
 #include "run/trace.h"
 #include "world/notice.h"
 #include "world/query.h"
@@ -36,6 +37,7 @@ typedef struct mi_loop {
     uint32_t failed; // atomic: the first range in which the system has failed; UINT32_MAX: none
     uint64_t rows;
     uint32_t float_mode; // of the thread that runs the loop
+    int32_t thread;      // its number in the pool
 } mi_loop;
 
 typedef struct mi_loop_part {
@@ -131,10 +133,16 @@ static void run_part(mi_job *job) {
     if (number >= range_count) {
         return;
     }
+    const mi_systems *systems = mi_systems_find(world);
+    const int32_t thread = mi_jobs_thread(world->jobs);
+    mi_hardware_mark counted = {.is_counted = false};
+    if (thread != loop->thread) { // else it is part of the system's run
+        mi_hardware_open(systems, &counted);
+    }
     const uint64_t begin = mi_os_nanoseconds();
     const uint64_t begin_count = mi_os_count();
     mi_os_set_float_mode(loop->float_mode);
-    part->run.actor.seat = &world->sharing.seats[mi_jobs_thread(world->jobs)];
+    part->run.actor.seat = &world->sharing.seats[thread];
     mi_actor_enter(&part->run.actor);
     // Ranges behind one that has failed are left out, those before it are not.
     for (; number < range_count && number < mi_load_first(&loop->failed); number = mi_take_next(&loop->next)) {
@@ -144,6 +152,7 @@ static void run_part(mi_job *job) {
         mica_run_fail(&part->run, MICA_LOCKED, MI_LEFT_WALK);
     }
     part->busy_nanoseconds = mi_os_nanoseconds() - begin;
+    mi_hardware_close(systems, loop->run->system, &counted);
     note_part(part, begin_count);
 }
 
@@ -264,6 +273,7 @@ static void wait_for_parts(const mi_loop *loop, mi_job_group *group) {
 
 static void run_parts(mi_loop *loop, uint32_t part_count) {
     mica_jobs *jobs = loop->run->world->jobs;
+    loop->thread = mi_jobs_thread(jobs);
     mi_loop_part *parts = loop->room->parts.data;
     mi_job_group group = {0};
     for (uint32_t i = 1; i < part_count; i++) {

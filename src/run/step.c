@@ -9,6 +9,7 @@
 // that nothing that happens while the tick is wound up hides it.
 #include "run/batch.h"
 #include "run/extract.h"
+#include "run/hardware.h"
 #include "run/trace.h"
 
 #include <math.h>
@@ -73,6 +74,11 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     }
 }
 
+mi_systems *mi_systems_open_idle(mica_world *world, const char *call) {
+    mi_systems *systems = mi_systems_open(world, call);
+    return systems != NULL && mi_systems_check_idle(systems, call) == MICA_OK ? systems : NULL;
+}
+
 mica_result mi_systems_check_idle(const mi_systems *systems, const char *call) {
     mica_world *world = systems->world;
     if (world->running_system != NULL) {
@@ -98,8 +104,12 @@ void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t b
     system->run_count++;
     system->over_budget_count += system->last_nanoseconds > system->budget_nanoseconds;
     if (MICA_UNLIKELY(systems->trace != NULL)) {
-        mi_trace_note(systems, &(mi_trace_record){
-                                   .kind = MICA_TRACE_SYSTEM, .system_id = system->id, .begin = begin, .end = end});
+        mi_trace_record record = {.kind = MICA_TRACE_SYSTEM, .system_id = system->id, .begin = begin, .end = end};
+        for (int32_t i = 0; i < MI_COUNTER_COUNT; i++) {
+            record.hardware[i] = system->hardware[i] - system->hardware_told[i];
+            system->hardware_told[i] = system->hardware[i];
+        }
+        mi_trace_note(systems, &record);
     }
 }
 
@@ -158,7 +168,10 @@ static void run_system(mi_tick *tick, mica_run *run) {
             return;
         }
     }
+    mi_hardware_mark counted;
+    mi_hardware_open(tick->systems, &counted);
     mi_system_call(system, MI_CALL_RUN, run);
+    mi_hardware_close(tick->systems, system, &counted);
     const uint64_t end = mi_os_count();
     mi_system_note_run(tick->systems, system, tick->count, end);
     tick->count = end;

@@ -10,6 +10,7 @@
 // `stop_due` is set, which those that count as started all are.
 #include "run/batch.h"
 #include "run/extract.h"
+#include "run/hardware.h"
 #include "run/trace.h"
 
 #include <stdio.h>
@@ -130,6 +131,7 @@ static void free_systems(mica_world *world, void *state) {
     mi_plan_free(&systems->plan, heap);
     mi_batch_free(&systems->batch, heap);
     mi_trace_free(systems);
+    mi_hardware_free(systems);
     mi_plan_free(&systems->next_plan, heap);
     mi_heap_release(heap, MICA_MEMORY_SYSTEMS, systems, sizeof(*systems), _Alignof(mi_systems));
 }

@@ -1,6 +1,7 @@
 // The systems of a world, as registration, ticks and the clock share them.
 #pragma once
 
+#include "base/counters.h"
 #include "base/jobs.h"
 #include "run/loop.h"
 #include "run/plan.h"
@@ -49,7 +50,9 @@ typedef struct mi_system {
     uint64_t total_nanoseconds;
     uint64_t last_nanoseconds;
     uint64_t budget_nanoseconds;
-    uint64_t over_budget_count; // runs that took longer
+    uint64_t over_budget_count;               // runs that took longer
+    uint64_t hardware[MI_COUNTER_COUNT];      // atomic: what hardware counters have counted of it
+    uint64_t hardware_told[MI_COUNTER_COUNT]; // of that: what traces were told
 } mi_system;
 
 // What is said of a system that leaves a walk open.
@@ -166,8 +169,9 @@ typedef struct mi_systems {
     double paused_due_seconds; // real time that no step of the paused world has used yet
     mica_step_function watch;  // is called after each step; NULL: nobody is
     void *watch_user;
-    bool watches_ranges;    // steps that run side by side are told of as one, by the last of them; else none do
-    struct mi_trace *trace; // NULL: the world is not traced
+    bool watches_ranges;          // steps that run side by side are told of as one, by the last of them; else none do
+    struct mi_trace *trace;       // NULL: the world is not traced
+    struct mi_hardware *hardware; // NULL: it is not counted
     MI_ARRAY(struct mica_extract *) extracts;
     bool restores_failed;                 // the state in which a step begins is restored if it fails
     mica_restore_options restore_options; // how
@@ -178,6 +182,8 @@ typedef struct mi_systems {
 mi_systems *mi_systems_find(const mica_world *world);
 // As mi_systems_find, made on first use. NULL: MICA_OUT_OF_MEMORY, or MICA_INVALID for no world; set for `call`.
 mi_systems *mi_systems_open(mica_world *world, const char *call);
+// The same outside of ticks, stop functions and walks; NULL besides: MICA_LOCKED.
+mi_systems *mi_systems_open_idle(mica_world *world, const char *call);
 
 // Whether the system of a step of the plan runs in the running tick, or step of the paused world.
 static inline bool mi_step_runs(const mi_systems *systems, const mi_plan_step *step) {

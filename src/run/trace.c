@@ -10,6 +10,9 @@
 #include "run/trace.h"
 
 #include "base/os.h"
+#include "run/hardware.h"
+
+#include <string.h>
 
 #define EVENT_LIMIT_DEFAULT 4096
 
@@ -71,14 +74,8 @@ static mi_trace *make_trace(mi_heap *heap, uint32_t lane_count, uint32_t limit) 
     return trace;
 }
 
-// The systems of a world whose trace may change; NULL, with the error set for `call`.
-static mi_systems *open_idle(mica_world *world, const char *call) {
-    mi_systems *systems = mi_systems_open(world, call);
-    return systems != NULL && mi_systems_check_idle(systems, call) == MICA_OK ? systems : NULL;
-}
-
 mica_result mica_trace_begin(mica_world *world, int32_t event_limit) {
-    mi_systems *systems = open_idle(world, __func__);
+    mi_systems *systems = mi_systems_open_idle(world, __func__);
     if (systems == NULL) {
         return mica_last_result();
     }
@@ -93,11 +90,15 @@ mica_result mica_trace_begin(mica_world *world, int32_t event_limit) {
     }
     mi_trace_free(systems);
     systems->trace = trace;
+    for (uint32_t i = 0; i < systems->all.count; i++) {
+        memcpy(systems->all.data[i]->hardware_told, systems->all.data[i]->hardware,
+               sizeof(systems->all.data[i]->hardware));
+    }
     return MICA_OK;
 }
 
 mica_result mica_trace_end(mica_world *world) {
-    mi_systems *systems = open_idle(world, __func__);
+    mi_systems *systems = mi_systems_open_idle(world, __func__);
     if (systems == NULL) {
         return mica_last_result();
     }
@@ -126,7 +127,7 @@ static const char *name_of_system(const mi_systems *systems, uint32_t id) {
 }
 
 int64_t mica_trace_take(mica_world *world, mica_trace_function function, void *user) {
-    mi_systems *systems = open_idle(world, __func__);
+    mi_systems *systems = mi_systems_open_idle(world, __func__);
     if (systems == NULL) {
         return -1;
     }
@@ -148,7 +149,8 @@ int64_t mica_trace_take(mica_world *world, mica_trace_function function, void *u
                                                 nanoseconds_between(systems, trace->first_count, record->begin),
                                             .nanoseconds = nanoseconds_between(systems, record->begin, record->end),
                                             .span_count = record->span_count,
-                                            .entity_count = record->entity_count};
+                                            .entity_count = record->entity_count,
+                                            .hardware = mi_hardware_counts(record->hardware)};
             function(&event, user);
         }
         lost_count += lane->lost_count;

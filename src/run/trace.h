@@ -10,6 +10,7 @@ typedef struct mi_trace_record {
     uint64_t tick;
     uint64_t span_count;
     uint64_t entity_count;
+    uint64_t hardware[MI_COUNTER_COUNT];
     uint32_t system_id; // 0: none
     mica_trace_kind kind;
 } mi_trace_record;

@@ -1428,6 +1428,16 @@ static bool the_trace_is_told(sweep *s) {
 static bool the_trace_ends(sweep *s) {
     return mica_trace_end(s->w.world) == MICA_OK;
 }
+// Few machines have counters; what memory they take is run/test_hardware.c's business.
+static bool hardware_is_asked_for(sweep *s) {
+    const mica_result result = mica_hardware_begin(s->w.world);
+    return (result == MICA_UNSUPPORTED || result == MICA_OUT_OF_MEMORY) && !mica_hardware_is_counted(s->w.world);
+}
+static bool hardware_ends(sweep *s) {
+    mica_hardware_counts counts;
+    return mica_hardware_end(s->w.world) == MICA_OK && !mica_hardware_is_counted(s->w.world) &&
+           mica_hardware_statistics(s->w.world, s->system, &counts) == MICA_OK;
+}
 static bool world_check_threads(sweep *s) {
     return mica_world_check_threads(s->other, 0.5f, NULL) == MICA_OK;
 }
@@ -2265,6 +2275,10 @@ static const sweep_operation needs_nothing[] = {
     {"mica_frame_items", a_frame_is_handed_over, let_system_extract_with_room, false},
     {"mica_group_count", a_group_is_counted_and_ends, group_pools, false},
     {"mica_group_destroy", a_group_is_counted_and_ends, group_pools, false},
+    {"mica_hardware_begin", hardware_is_asked_for, NULL, false},
+    {"mica_hardware_end", hardware_ends, NULL, false},
+    {"mica_hardware_is_counted", hardware_ends, NULL, false},
+    {"mica_hardware_statistics", hardware_ends, NULL, false},
     {"mica_history_destroy", nothing_is_ended, NULL, false},
     {"mica_history_redo_name", a_history_answers, take_step_back, false},
     {"mica_history_statistics", a_history_answers, take_step_back, false},

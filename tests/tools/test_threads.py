@@ -83,6 +83,19 @@ class Threads(ProgramTest):
             self.assertGreaterEqual(event["ts"], tick["ts"] - 0.01)
             self.assertLessEqual(event["ts"] + event["dur"], tick["ts"] + tick["dur"] + 0.01)
 
+    def test_hardware_is_counted_or_said_once_to_have_no_counters(self):
+        result = self.mica("run", self.counters(), "--plugin", plugin("counter"), "--ticks", "20", "--hardware",
+                           "--stats", "--trace", "trace.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("trace.json"), encoding="utf-8") as file:
+            runs = [event for event in json.load(file)["traceEvents"] if event.get("cat") == "system"]
+        self.assertEqual(len(runs), 40)
+        has_counters = "warning" not in result.stderr
+        self.assertEqual(result.stderr.count("hardware counters"), 0 if has_counters else 1)
+        self.assertEqual("instr/run" in result.stdout, has_counters)
+        for event in runs:
+            self.assertEqual(event["args"].get("instructions", 0) > 0, has_counters)
+
     def test_a_trace_that_cannot_be_written_is_a_failure(self):
         scene = self.counters()
         for path, message in (("/nowhere/t.json", "could not be created: "), ("/dev/full", "could not be written: ")):
