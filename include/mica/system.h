@@ -18,6 +18,7 @@
 /// `mica_world_def.validate` asks for it, calls by which a system touches what it has not declared are refused with
 /// `MICA_NO_ACCESS` and fail the tick: verbs on values of components, walks over further queries, pools' arrays,
 /// resources, events, indexes. Whether an entity is alive and what it has is no access, and what is recorded is none.
+/// Pointers are seen where `MICA_VALIDATE_PAGES` (world.h) asks for it.
 ///
 /// **Turns.** An enabled system runs in each tick unless its definition says when it has its turn: every so many ticks,
 /// after an interval of time, only while, or at the moment when, a *state of the program* has a value, and only if its
