@@ -85,7 +85,8 @@ MICA_API mica_result mica_event_trigger(mica_world *world, mica_component compon
 /// Queues an event of a type for readers and for the next delivery. The value is copied, or moved from if the type is
 /// move-only; `value` is NULL for tags. Over the limit on its number (`mica_event_set_limits`) the oldest event makes
 /// room. Refuses: `MICA_UNKNOWN`, `MICA_INVALID` (no value), `MICA_NO_VALUE` (a value for a tag), `MICA_OUT_OF_MEMORY`
-/// (nothing is queued and nothing moved from). O(1), and O(readers) where memory is used again.
+/// (nothing is queued and nothing moved from); `MICA_LOCKED` in a span of a parallel loop (parallel.h), which has no
+/// place in the order of events. O(1), and O(readers) where memory is used again.
 MICA_API mica_result mica_event_send(mica_world *world, mica_component component, const void *value);
 
 /// Calls the handlers of a type for each queued event that was sent while a handler was bound and that no delivery has

@@ -58,6 +58,7 @@ static mica_run span_run(const mi_loop *loop, mica_commands *commands) {
     mica_run run = *loop->run;
     run.commands = commands;
     run.has_failed = false;
+    run.actor.in_span = true;
     return run;
 }
 
@@ -76,12 +77,16 @@ static mica_result run_here(const mi_loop *loop) {
     if (!span.open) {
         return mica_last_result();
     }
+    bool *in_span = mi_world_in_span(run.world);
+    const bool was_in_span = *in_span;
+    *in_span = true;
     uint64_t number = 0;
     uint64_t entity_count = 0;
     while (!run.has_failed && !loop->run->has_failed && mica_iter_next(&span)) { // what a span calls fails the latter
         entity_count += (uint64_t)span.count;
         visit(loop, &run, &span, number++);
     }
+    *in_span = was_in_span;
     mica_iter_end(&span);
     if (loop->run->span == NULL) { // within spans of another loop, others may run at the same time
         loop->room->span_count += number;

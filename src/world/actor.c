@@ -57,6 +57,10 @@ const char *mi_actor_system(const mica_world *world) {
     return mi_actor_of(world)->system;
 }
 
+bool *mi_actor_in_span(const mica_world *world) {
+    return &mi_actor_of(world)->in_span;
+}
+
 mi_walk **mi_actor_walks(const mica_world *world) {
     return &mi_actor_of(world)->seat->walks;
 }

@@ -27,6 +27,7 @@ struct mi_actor {
     uint64_t since;     // since when changes count for it
     uint32_t walk_count;
     uint32_t event_depth; // handlers of events that it is in
+    bool in_span;         // of a parallel loop
 };
 
 // The thread's actor in a shared world.

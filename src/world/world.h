@@ -141,6 +141,7 @@ struct mica_world {
 
     mica_random random; // the world's own generator
 
+    bool in_span;   // of a parallel loop; not while the world is shared
     bool is_shared; // systems run side by side: see actor.h
     mi_sharing sharing;
 
@@ -190,8 +191,13 @@ mica_run *mi_actor_run(const mica_world *world);
 uint64_t mi_actor_version(const mica_world *world);
 uint64_t mi_actor_since(const mica_world *world);
 const char *mi_actor_system(const mica_world *world);
+bool *mi_actor_in_span(const mica_world *world);
 static inline mica_run *mi_world_run(const mica_world *world) {
     return MICA_LIKELY(!world->is_shared) ? world->running : mi_actor_run(world);
+}
+// Where it stands whether the caller is in a span of a parallel loop, beside which others may be visited.
+static inline bool *mi_world_in_span(mica_world *world) {
+    return MICA_LIKELY(!world->is_shared) ? &world->in_span : mi_actor_in_span(world);
 }
 static inline uint64_t mi_world_version(const mica_world *world) {
     return MICA_LIKELY(!world->is_shared) ? world->store.version : mi_actor_version(world);

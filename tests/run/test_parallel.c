@@ -467,6 +467,45 @@ static void who_writes_what_is_observed_runs_alone(void **state) {
     end(world);
 }
 
+static void send_in_span(mica_run *run, mica_iter *span, void *user) {
+    (void)span;
+    mica_world *world = mica_run_world(run);
+    const bool is_nested = user != NULL;
+    int32_t inner = 1;
+    must(run, mica_send(world, Hit, {1}) == MICA_LOCKED && strstr(mica_last_error(), "\"send\"") != NULL &&
+                  strstr(mica_last_error(), "Hit") != NULL);
+    must(run, is_nested || mica_parallel_for(run, NULL, send_in_span, &inner) == MICA_OK);
+    must(run, mica_send(world, Hit, {1}) == MICA_LOCKED);
+}
+
+static void send_around(mica_run *run) {
+    mica_world *world = mica_run_world(run);
+    must(run, mica_send(world, Hit, {1}) == MICA_OK);
+    must(run, mica_parallel_for(run, NULL, send_in_span, NULL) == MICA_OK);
+    must(run, mica_send(world, Hit, {1}) == MICA_OK);
+}
+
+static void spans_send_no_events(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 4; threads += 3) {
+        mica_world *world = begin(threads);
+        for (int32_t i = 0; i < 3000; i++) {
+            mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Heat, {1}));
+        }
+        add(world, &(mica_system_def){
+                       .name = "send", .run = send_around, .query = {mica_read(Place)}, .access = {mica_writes(Hit)}});
+        add(world, &(mica_system_def){
+                       .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+        for (int32_t i = 0; i < 3; i++) { // the first time alone, then beside the other one
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        mica_event_stats stats;
+        assert_int_equal(mica_event_statistics(world, mica_world_component(world, mica_type_of(Hit)), &stats), MICA_OK);
+        assert_int_equal(stats.sent_count, 6);
+        end(world);
+    }
+}
+
 MICA_STRUCT_WITH(Kept, (.storage = MICA_POOL, .track_rows = true), { int32_t number; });
 
 // By handle, of components that the loop's query does not name.
@@ -892,6 +931,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_span_that_fails_fails_the_tick, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_that_fails_is_taken_back_on_several_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_writes_what_is_observed_runs_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(spans_send_no_events, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_spans_write_by_handle_is_told_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_word_in_the_plan_enables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_thread_rounds_as_the_one_that_steps, set_up, tear_down),
