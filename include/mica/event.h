@@ -157,8 +157,8 @@ MICA_API mica_event_reader_stats mica_event_reader_statistics(const mica_event_r
 /// The running system's own reader of a type, named after the system; made when it first asks, so it sees what is sent
 /// from then on, and not what was sent earlier in the tick of the system's first run: a system that is to miss nothing
 /// of that is given a reader that was made before, as `user`. Ends with the system. NULL on failure: as
-/// `mica_event_reader_create`, `MICA_INVALID` (no run); without memory the system has failed, as by `mica_run_fail`.
-/// O(types that the system reads).
+/// `mica_event_reader_create`, `MICA_INVALID` (no run), `MICA_LOCKED` (in a span of a parallel loop); without memory
+/// the system has failed, as by `mica_run_fail`. O(types that the system reads).
 MICA_API mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component);
 
 /// \cond internal: typed forms resolve the descriptor, then call the function by id. A descriptor that is refused has

@@ -19,8 +19,8 @@
 /// draws random numbers of its own.
 ///
 /// Spans write values by handle as their system does, if no two of them write the same value, and none writes one of a
-/// component that the query writes. They send no events: what is to be told is kept in values, and sent behind the
-/// loop.
+/// component that the query writes. What would tell in which order spans are visited is refused (`MICA_LOCKED`): to
+/// send and read events, to enable and disable systems. That is done before the loop and behind it.
 ///
 /// A span is a chunk of a table at most, so a loop over few rows has little to share out. Loops run on one thread: that
 /// are small by what a row of theirs took the last time; in worlds of one thread; over queries that name pools or ask

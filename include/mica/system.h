@@ -235,8 +235,8 @@ MICA_API mica_result mica_write_group_join(mica_world *world, mica_component wri
 /// once. Refuses: `MICA_UNKNOWN`; `MICA_LOCKED` outside ticks while a walk is open. O(systems).
 MICA_API mica_result mica_system_remove(mica_world *world, mica_system system);
 
-/// Enables or disables a system, from the next tick on. Its place in the order stays. Refuses: `MICA_UNKNOWN`.
-/// O(log(systems)).
+/// Enables or disables a system, from the next tick on. Its place in the order stays. Refuses: `MICA_UNKNOWN`;
+/// `MICA_LOCKED` in a span of a parallel loop (parallel.h). O(log(systems)).
 MICA_API mica_result mica_system_enable(mica_world *world, mica_system system, bool enabled);
 
 /// The system of a name; 0 if there is none (no error). O(log(systems)).

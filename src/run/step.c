@@ -665,6 +665,10 @@ mica_event_reader *mica_run_event_reader(mica_run *run, mica_component component
     if (!is_run(run, __func__)) {
         return NULL;
     }
+    if (run->span != NULL) {
+        mi_world_fail_in_span(run->world, "reads events before it", __func__);
+        return NULL;
+    }
     const mi_system *system = run->system;
     mica_event_reader **readers = system->event_readers.data;
     for (uint32_t i = 0; i < system->event_readers.count; i++) {

@@ -755,6 +755,9 @@ mica_result mica_system_enable(mica_world *world, mica_system handle, bool enabl
     if (system == NULL) {
         return MICA_UNKNOWN;
     }
+    if (*mi_world_in_span(world)) {
+        return mi_world_fail_in_span(world, "enables and disables systems behind it", __func__);
+    }
     // Systems that run side by side say so in any order: the last one in the plan's counts.
     const mica_run *run = mi_world_run(world);
     const uint32_t step = run == NULL ? UINT32_MAX : run->step;

@@ -57,6 +57,11 @@ const char *mi_actor_system(const mica_world *world) {
     return mi_actor_of(world)->system;
 }
 
+mica_result mi_world_fail_in_span(const mica_world *world, const char *instead, const char *call) {
+    return mi_fail(&world->log, MICA_LOCKED, call, "system \"{}\" is in a parallel loop: it {}",
+                   MI_TEXT(mi_world_system(world)), MI_TEXT(instead));
+}
+
 bool *mi_actor_in_span(const mica_world *world) {
     return &mi_actor_of(world)->in_span;
 }

@@ -698,13 +698,6 @@ bool mi_event_enqueue(mica_world *world, mi_event_queue *queue, const void *valu
     return true;
 }
 
-// Spans have no order in which they could send.
-MI_COLD static mica_result fail_in_span(const mica_world *world, const mi_event_queue *queue, const char *call) {
-    return mi_fail(&world->log, MICA_LOCKED, call,
-                   "system \"{}\" is in a parallel loop: it sends events of {} when that has ended",
-                   MI_TEXT(mi_world_system(world)), MI_TEXT(queue->type->info.name));
-}
-
 mica_result mica_event_send(mica_world *world, mica_component component, const void *value) {
     static const char call[] = "mica_event_send";
     mi_event_queue *queue = mi_event_queue_open(world, component, call);
@@ -712,7 +705,7 @@ mica_result mica_event_send(mica_world *world, mica_component component, const v
         return mica_last_result();
     }
     if (MICA_UNLIKELY(*mi_world_in_span(world))) {
-        return fail_in_span(world, queue, call);
+        return mi_world_fail_in_span(world, "sends events behind it", call);
     }
     mica_result result = check_value(world, queue, value, call);
     if (result == MICA_OK) {

@@ -195,6 +195,9 @@ bool *mi_actor_in_span(const mica_world *world);
 static inline mica_run *mi_world_run(const mica_world *world) {
     return MICA_LIKELY(!world->is_shared) ? world->running : mi_actor_run(world);
 }
+// Fails a call whose outcome would tell in which order spans are visited: MICA_LOCKED, with what the system does
+// instead.
+mica_result mi_world_fail_in_span(const mica_world *world, const char *instead, const char *call);
 // Where it stands whether the caller is in a span of a parallel loop, beside which others may be visited.
 static inline bool *mi_world_in_span(mica_world *world) {
     return MICA_LIKELY(!world->is_shared) ? &world->in_span : mi_actor_in_span(world);
