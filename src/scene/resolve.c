@@ -273,11 +273,10 @@ static void share_step(resolve_step *step, uint32_t part_count) {
     mica_jobs *jobs = step->pass->world->jobs;
     resolve_part parts[PART_COUNT_MOST];
     mi_job_group group = {0};
-    for (uint32_t i = 0; i < part_count; i++) {
+    parts[0] = (resolve_part){.step = step};
+    for (uint32_t i = 1; i < part_count; i++) {
         parts[i] = (resolve_part){.job.function = run_resolve_part, .step = step};
-        if (i > 0) {
-            mi_jobs_start(jobs, &group, &parts[i].job);
-        }
+        mi_jobs_start(jobs, &group, &parts[i].job);
     }
     run_resolve_part(&parts[0].job);
     mi_jobs_wait(jobs, &group);
