@@ -149,9 +149,11 @@ static void run_part(mi_job *job) {
     mi_os_set_float_mode(loop->float_mode);
     part->run.actor.seat = &world->sharing.seats[thread];
     mi_actor_enter(&part->run.actor);
-    // Ranges behind one that has failed are left out, those before it are not.
-    for (; number < range_count && number < mi_load_first(&loop->failed); number = mi_take_next(&loop->next)) {
+    // Ranges behind one that has failed are left out, those before it are not. A helper that has to go leaves the rest
+    // to the others: the thread that runs the loop itself is never wanted elsewhere.
+    while (number < range_count && number < mi_load_first(&loop->failed)) {
         run_range(part, number);
+        number = mi_jobs_is_wanted(world->jobs) ? range_count : mi_take_next(&loop->next);
     }
     if (!mi_actor_leave(&part->run.actor)) {
         mica_run_fail(&part->run, MICA_LOCKED, MI_LEFT_WALK);
@@ -284,7 +286,7 @@ static void run_parts(mi_loop *loop, uint32_t part_count) {
     for (uint32_t i = 1; i < part_count; i++) {
         mi_jobs_start(jobs, &group, &parts[i].job);
     }
-    run_part(&parts[0].job);
+    mi_jobs_run(jobs, &group, &parts[0].job);
     wait_for_parts(loop, &group);
     uint64_t busy = 0;
     for (uint32_t i = 0; i < part_count; i++) {

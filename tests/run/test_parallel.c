@@ -767,6 +767,96 @@ static void systems_of_the_main_thread_keep_the_order_of_the_plan(void **state) 
     }
 }
 
+// The main thread helps in a loop of another thread when "show" becomes ready, and leaves it for that although all
+// others wait for "show" in their spans.
+static struct {
+    pthread_t thread;                           // that runs the loop
+    uint32_t has_begun, other_has_begun, helps; // atomic
+    uint32_t shown;                             // atomic
+    uint32_t helped_count;                      // spans that the main thread has visited before
+} helped;
+
+static void wait_for_flag(const uint32_t *flag) {
+    while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0) {
+        sched_yield();
+    }
+}
+
+static void raise_flag(uint32_t *flag) {
+    __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+}
+
+static void help_span(mica_run *run, mica_iter *span, void *user) {
+    (void)run;
+    (void)span;
+    (void)user;
+    if (pthread_equal(pthread_self(), main_thread) == 0) {
+        wait_for_flag(&helped.shown);
+        return;
+    }
+    raise_flag(&helped.helps);
+    helped.helped_count += __atomic_load_n(&helped.shown, __ATOMIC_ACQUIRE) == 0;
+    for (int32_t i = 0; i < 50; i++) {
+        sched_yield();
+    }
+}
+
+static void loop_elsewhere(mica_run *run) {
+    raise_flag(&helped.has_begun);
+    if (mica_run_tick(run) > 0) {
+        wait_for_flag(&helped.other_has_begun); // its thread would otherwise help here
+        must(run, mica_parallel_for(run, NULL, help_span, NULL) == MICA_OK);
+    }
+}
+
+// The main thread takes it first, as it leads to "show".
+static void wait_for_others(mica_run *run) {
+    if (mica_run_tick(run) > 0) {
+        wait_for_flag(&helped.has_begun);
+        wait_for_flag(&helped.other_has_begun);
+    }
+}
+
+static void wait_for_help(mica_run *run) {
+    raise_flag(&helped.other_has_begun);
+    if (mica_run_tick(run) > 0) {
+        wait_for_flag(&helped.helps);
+    }
+}
+
+static void show_at_last(mica_run *run) {
+    must(run, pthread_equal(pthread_self(), main_thread) != 0);
+    raise_flag(&helped.shown);
+}
+
+static void the_main_thread_leaves_a_loop_in_which_it_helps(void **state) {
+    (void)state;
+    main_thread = pthread_self();
+    mica_world *world = begin(3);
+    add(world, &(mica_system_def){.name = "loop", .run = loop_elsewhere, .query = {mica_write(Visit)}});
+    add(world, &(mica_system_def){.name = "lead", .run = wait_for_others, .query = {mica_write(Life)}});
+    add(world, &(mica_system_def){.name = "lead too", .run = wait_for_help, .query = {mica_write(Heat)}});
+    add(world,
+        &(mica_system_def){
+            .name = "show", .run = show_at_last, .query = {mica_read(Life), mica_read(Heat)}, .main_thread = true});
+    for (int32_t i = 0; i < 100000; i++) {
+        mica_spawn(world, mica_value_of(Visit, {0}));
+    }
+    mica_query *query = mica_query_create(world, (const mica_term[]){mica_read(Visit)}, 1);
+    uint32_t span_count = 0;
+    mica_each (query, it) {
+        span_count++;
+    }
+    assert_true(span_count > 10);
+    for (int32_t i = 0; i < 4; i++) {
+        memset(&helped, 0, sizeof(helped));
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        assert_true(i == 0 || (helped.helped_count > 0 && helped.helped_count < span_count - 2));
+    }
+    mica_query_release(query);
+    end(world);
+}
+
 MICA_STRUCT(Shown, { int64_t count; });
 
 static void show_span(mica_run *run, mica_iter *span, void *user) {
@@ -939,6 +1029,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_tick_without_memory_does_all_or_says_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_main_thread_runs_its_systems_and_is_woken_for_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(systems_of_the_main_thread_keep_the_order_of_the_plan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_main_thread_leaves_a_loop_in_which_it_helps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_world_with_systems_of_the_main_thread_is_the_same_on_any_number_of_threads,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_system_may_step_another_world_on_the_same_pool, set_up, tear_down),
