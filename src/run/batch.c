@@ -83,15 +83,11 @@ static bool runs_alone(const mi_systems *systems, uint32_t index) {
            (!system->started || mi_access_is_observed(&system->order.access, systems->world));
 }
 
-// Which of several steps that are ready the main thread takes first.
-typedef enum urgency { URGENCY_NONE, URGENCY_LEADS_TO_MAIN_THREAD, URGENCY_MAIN_THREAD } urgency;
-
-static urgency urgency_of(const mi_systems *systems, uint32_t index) {
-    const mi_plan_step *step = &systems->plan.steps.data[index];
+static mi_urgency urgency_of(const mi_systems *systems, const mi_plan_step *step) {
     if (step->system->main_thread && mi_step_runs(systems, step)) {
-        return URGENCY_MAIN_THREAD;
+        return MI_URGENCY_MAIN_THREAD;
     }
-    return step->leads_to_main_thread ? URGENCY_LEADS_TO_MAIN_THREAD : URGENCY_NONE;
+    return step->leads_to_main_thread ? MI_URGENCY_LEADS_TO_MAIN_THREAD : MI_URGENCY_NONE;
 }
 
 // Running
@@ -137,7 +133,6 @@ static mi_batch_step *end_step(mi_batch *batch, const mi_plan_step *ended, bool 
     const mi_systems *systems = batch->tick->systems;
     mica_jobs *jobs = systems->world->jobs;
     mi_batch_step *next = NULL;
-    urgency next_urgency = URGENCY_NONE;
     for (uint32_t i = 0; i < ended->waiter_count; i++) {
         const uint32_t later = systems->plan.waiters.data[ended->first_waiter + i];
         if (later >= batch->end) {
@@ -147,16 +142,13 @@ static mi_batch_step *end_step(mi_batch *batch, const mi_plan_step *ended, bool 
         if (!mi_count_down(&waiter->waiting)) {
             continue;
         }
-        const urgency waiter_urgency = urgency_of(systems, later);
-        if (waiter_urgency == URGENCY_MAIN_THREAD && !is_main_thread) {
+        if (waiter->urgency == MI_URGENCY_MAIN_THREAD && !is_main_thread) {
             mi_jobs_hand_back(jobs, &batch->group, &waiter->job);
         } else if (next == NULL) {
             next = waiter;
-            next_urgency = waiter_urgency;
-        } else if (waiter_urgency > next_urgency) {
+        } else if (waiter->urgency > next->urgency) {
             mi_jobs_start(jobs, &batch->group, &next->job);
             next = waiter;
-            next_urgency = waiter_urgency;
         } else {
             mi_jobs_start(jobs, &batch->group, &waiter->job);
         }
@@ -194,22 +186,21 @@ static uint32_t count_waits(const mi_plan *plan, uint32_t index, uint32_t first)
 // Hands out the steps that wait for nobody, but for the most urgent one, the main thread's share. The last ones are
 // handed out first, and urgent ones last: who starts them takes back what was handed out last.
 static void start_steps(mi_batch *batch) {
-    const mi_systems *systems = batch->tick->systems;
-    mica_jobs *jobs = systems->world->jobs;
-    uint32_t own = batch->first;
-    for (uint32_t i = own + 1; i < batch->end; i++) {
-        const bool is_ready = batch->steps.data[i - batch->first].waits_for_nobody;
-        own = is_ready && urgency_of(systems, i) > urgency_of(systems, own) ? i : own;
+    mica_jobs *jobs = batch->tick->systems->world->jobs;
+    mi_batch_step *steps = batch->steps.data;
+    mi_batch_step *own = steps; // the first one waits for nobody
+    const uint32_t count = batch->end - batch->first;
+    for (uint32_t i = 1; i < count; i++) {
+        own = steps[i].waits_for_nobody && steps[i].urgency > own->urgency ? &steps[i] : own;
     }
-    for (urgency now = URGENCY_NONE; now <= URGENCY_LEADS_TO_MAIN_THREAD; now++) {
-        for (uint32_t i = batch->end; i-- > batch->first;) {
-            mi_batch_step *step = &batch->steps.data[i - batch->first];
-            if (step->waits_for_nobody && i != own && urgency_of(systems, i) == now) {
-                mi_jobs_start(jobs, &batch->group, &step->job);
+    for (mi_urgency now = MI_URGENCY_NONE; now <= MI_URGENCY_LEADS_TO_MAIN_THREAD; now++) {
+        for (uint32_t i = count; i-- > 0;) {
+            if (steps[i].waits_for_nobody && steps[i].urgency == now && &steps[i] != own) {
+                mi_jobs_start(jobs, &batch->group, &steps[i].job);
             }
         }
     }
-    mi_jobs_run(jobs, &batch->group, &batch->steps.data[own - batch->first].job);
+    mi_jobs_run(jobs, &batch->group, &own->job);
 }
 
 // Runs steps that may all run side by side.
@@ -236,6 +227,7 @@ static void run_range(const mi_tick *tick, uint32_t first, uint32_t end) {
         step->batch = batch;
         step->waiting = count_waits(&systems->plan, i, first);
         step->waits_for_nobody = step->waiting == 0;
+        step->urgency = urgency_of(systems, &systems->plan.steps.data[i]);
     }
     start_steps(batch);
     const uint64_t begin = mi_os_count();

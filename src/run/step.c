@@ -47,7 +47,7 @@ static void fail(mica_run *run, mica_result code, const char *text) {
     }
 }
 
-void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
+static inline void call_system(mi_system *system, mi_call call, mica_run *run) {
     const bool is_condition = call == MI_CALL_CONDITION;
     if (is_condition ? system->turn.condition == NULL : system->functions[call] == NULL) {
         run->holds = true;
@@ -74,6 +74,10 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
     }
 }
 
+void mi_system_call(mi_system *system, mi_call call, mica_run *run) {
+    call_system(system, call, run);
+}
+
 mi_systems *mi_systems_open_idle(mica_world *world, const char *call) {
     mi_systems *systems = mi_systems_open(world, call);
     return systems != NULL && mi_systems_check_idle(systems, call) == MICA_OK ? systems : NULL;
@@ -98,8 +102,8 @@ static void fail_dropped(mica_run *run, uint64_t dropped_count) {
 }
 
 void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end) {
-    // Counts of two cores may differ by a little.
-    system->last_nanoseconds = end > begin ? (uint64_t)((double)(end - begin) * systems->count_nanoseconds) : 0;
+    const int64_t count = (int64_t)(end - begin); // counts of two cores may differ by a little
+    system->last_nanoseconds = count > 0 ? (uint64_t)(int64_t)((double)count * systems->count_nanoseconds) : 0;
     system->total_nanoseconds += system->last_nanoseconds;
     system->run_count++;
     system->over_budget_count += system->last_nanoseconds > system->budget_nanoseconds;
@@ -124,7 +128,7 @@ static void begin_run(mica_run *run, const mi_tick *tick) {
 }
 
 // Makes it the run of a system in one of its stages.
-static void aim_run(mica_run *run, const mi_tick *tick, mi_system *system, mica_stage stage, uint32_t step) {
+static inline void aim_run(mica_run *run, const mi_tick *tick, mi_system *system, mica_stage stage, uint32_t step) {
     run->actor.system = system->order.name;
     run->actor.version = tick->base_version + step;
     run->actor.since = system->since;
@@ -139,7 +143,7 @@ static void aim_run(mica_run *run, const mi_tick *tick, mi_system *system, mica_
     run->random = &system->random;
 }
 
-static void aim_at_step(mica_run *run, const mi_tick *tick, uint32_t index) {
+static inline void aim_at_step(mica_run *run, const mi_tick *tick, uint32_t index) {
     const mi_plan_step *step = &tick->systems->plan.steps.data[index];
     aim_run(run, tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
 }
@@ -170,7 +174,7 @@ static void run_system(mi_tick *tick, mica_run *run) {
     }
     mi_hardware_mark counted;
     mi_hardware_open(tick->systems, &counted);
-    mi_system_call(system, MI_CALL_RUN, run);
+    call_system(system, MI_CALL_RUN, run);
     mi_hardware_close(tick->systems, system, &counted);
     const uint64_t end = mi_os_count();
     mi_system_note_run(tick->systems, system, tick->count, end);

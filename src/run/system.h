@@ -100,10 +100,14 @@ struct mica_run {
     struct mi_span *span; // of a parallel loop that it is for; NULL: none
 };
 
+// Which of several steps that are ready the main thread takes first: the highest.
+typedef enum mi_urgency { MI_URGENCY_NONE, MI_URGENCY_LEADS_TO_MAIN_THREAD, MI_URGENCY_MAIN_THREAD } mi_urgency;
+
 // A step of a batch that is being run.
 typedef struct mi_batch_step {
     mi_job job; // first: leads back from the job to the step
     struct mi_batch *batch;
+    mi_urgency urgency;
     bool waits_for_nobody; // from the batch's beginning on
     uint32_t waiting;      // atomic: how many of those that it waits for have not ended
     uint64_t end_estimate; // nanoseconds from the batch's beginning to its end, on threads without number

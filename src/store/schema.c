@@ -768,7 +768,8 @@ void mica_schema_release(mica_schema *schema) {
     for (uint32_t id = 1; id <= schema->count; id++) {
         free_type(&schema->heap, mi_schema_type_at(schema, (mica_component)id));
     }
-    for (size_t i = 0; i < sizeof(schema->pages) / sizeof(schema->pages[0]); i++) {
+    // Ids ascend, and so pages come one after the other.
+    for (size_t i = 0; i < sizeof(schema->pages) / sizeof(schema->pages[0]) && schema->pages[i] != NULL; i++) {
         mi_heap_release(&schema->heap, MICA_MEMORY_SCHEMA, schema->pages[i], MI_TYPE_PAGE_SIZE * sizeof(void *),
                         _Alignof(void *));
     }
