@@ -17,8 +17,8 @@ typedef struct bench_side {
     uint64_t (*check)(void *state);
     /// Frees the state.
     void (*tear_down)(void *state);
-    /// For rows about memory: the bytes that the state holds once it is made. Such sides have no `prepare`, `run` and
-    /// `check`; nothing is timed, and there is one sample.
+    /// For rows that no clock measures: the bytes that the state holds once it is made, or what else the row counts.
+    /// Such sides have no `prepare`, `run` and `check`; nothing is timed, and there is one sample.
     uint64_t (*weigh)(void *state);
     /// Of the second side of a row: it is no limit but what the first side does besides. The row is about what is left
     /// when the time of this side is taken away, and has no limit.
@@ -32,7 +32,7 @@ typedef struct bench_row {
     const char *name;
     const char *variant; ///< "main" is the variant that the row is about.
     int64_t n;
-    const char *unit;   ///< Of what is shown: bytes, "ms/..." and "us/..." are such, all else is nanoseconds.
+    const char *unit;   ///< Of what is shown: what is weighed; of times "ms/..." and "us/...", all else is nanoseconds.
     int64_t operations; ///< How many of the unit one run does.
     const bench_side *mica;
     const bench_side *limit; ///< NULL: there is none.

@@ -1,7 +1,10 @@
 // Systems on one thread and on two: a loop that is shared out, frames of many small systems, and systems that conflict
 // at random.
 //
-// The limits do the same work on one thread: plain loops over arrays, and calls by pointer.
+// The limits do the same work on one thread: plain loops over arrays, and calls by pointer. threads/overhead is what a
+// loop costs beyond its work: the time of plain loops over the same rows, in the world's own memory, is taken away from
+// it; two threads, of the same pool, do half of them each. threads/share is no time: how many rows of a loop the thread
+// visits that visits most, in the middle one of many ticks, beside an equal share.
 #include "rows.h"
 #include "workload.h"
 
@@ -47,9 +50,18 @@ static void run_light(mica_run *run) {
     mica_parallel_for(run, NULL, add_span, NULL);
 }
 
+// A span of a walk.
+typedef struct work_rows {
+    Work *work;
+    int32_t count;
+} work_rows;
+
 typedef struct threaded {
     mica_world *world; // NULL: the limit
     float *values;
+    work_rows *spans;
+    int32_t span_count;
+    mica_jobs *jobs;  // the world's; NULL: it has one thread
     uint64_t *counts; // of calls, by system
     mica_query *query;
     uint32_t n;
@@ -59,7 +71,9 @@ static void tear_down(void *context) {
     threaded *state = context;
     mica_query_release(state->query);
     mica_world_destroy(state->world);
+    mica_jobs_release(state->jobs);
     free(state->values);
+    free(state->spans);
     free(state->counts);
     free(state);
 }
@@ -71,9 +85,10 @@ static threaded *begin(int64_t n, int32_t thread_count) {
     }
     state->n = (uint32_t)n;
     if (thread_count > 0) {
-        state->world = mica_world_create(&(mica_world_def){.thread_count = thread_count});
-        if (state->world == NULL) {
-            free(state);
+        state->jobs = thread_count > 1 ? mica_jobs_create(&(mica_jobs_def){.thread_count = thread_count}) : NULL;
+        state->world = mica_world_create(&(mica_world_def){.jobs = state->jobs});
+        if (state->world == NULL || (thread_count > 1 && state->jobs == NULL)) {
+            tear_down(state);
             return NULL;
         }
     }
@@ -174,6 +189,135 @@ static uint64_t values_check(void *context) {
         sum = bench_mix(sum, bits_of(state->values[i]));
     }
     return sum;
+}
+
+// What a loop costs beyond its work
+
+// Both sides of a row work on one state, so that neither finds its memory nearer than the other.
+static threaded *paired;
+static int32_t paired_count;
+
+static void paired_tear_down(void *context) {
+    if (--paired_count == 0) {
+        tear_down(context);
+        paired = NULL;
+    }
+}
+
+static bool list_spans(threaded *state) {
+    mica_query *query = mica_query_create(state->world, (const mica_term[]){mica_write(Work)}, 1);
+    state->spans = malloc(((size_t)state->n + 1) * sizeof *state->spans);
+    if (query == NULL || state->spans == NULL) {
+        mica_query_release(query);
+        return false;
+    }
+    mica_each (query, it) {
+        state->spans[state->span_count++] = (work_rows){mica_write_of(it, Work), it.count};
+    }
+    mica_query_release(query);
+    return true;
+}
+
+static void *paired_set_up(int64_t n, int32_t thread_count) {
+    if (paired == NULL) {
+        paired = rows_set_up(n, thread_count, run_light, 0);
+        if (paired == NULL) {
+            return NULL;
+        }
+        if (!list_spans(paired)) {
+            tear_down(paired);
+            paired = NULL;
+            return NULL;
+        }
+    }
+    paired_count++;
+    return paired;
+}
+
+static void *paired_set_up_1(int64_t n) {
+    return paired_set_up(n, 1);
+}
+
+static void *paired_set_up_2(int64_t n) {
+    return paired_set_up(n, 2);
+}
+
+static void add_to_spans(const work_rows *spans, int32_t count) {
+    for (int32_t k = 0; k < count; k++) {
+        for (int32_t i = 0; i < spans[k].count; i++) {
+            spans[k].work[i].value += 1;
+        }
+    }
+}
+
+static void add_second_half(void *context) {
+    const threaded *state = context;
+    add_to_spans(state->spans + state->span_count / 2, state->span_count - state->span_count / 2);
+}
+
+static void spans_add(void *context) {
+    threaded *state = context;
+    if (state->jobs == NULL) {
+        add_to_spans(state->spans, state->span_count);
+        return;
+    }
+    const mica_job half = mica_job_start(state->jobs, add_second_half, state);
+    add_to_spans(state->spans, state->span_count / 2);
+    (void)mica_job_wait(state->jobs, half);
+}
+
+// How loops are shared out
+
+enum { SHARE_TICKS = 101, SHARE_THREADS = 2 };
+
+static void *shared_set_up(int64_t n, uint32_t rows_a_table) {
+    return rows_set_up(n, SHARE_THREADS, run_hard, rows_a_table);
+}
+
+static void *shared_tables_set_up(int64_t n) {
+    return shared_set_up(n, TABLE_ROWS);
+}
+
+static void *shared_table_set_up(int64_t n) {
+    return shared_set_up(n, 0);
+}
+
+static void note_busiest(const mica_trace_event *event, void *user) {
+    uint64_t *busiest = user;
+    if (event->kind == MICA_TRACE_LOOP && event->entity_count > *busiest) {
+        *busiest = event->entity_count;
+    }
+}
+
+static int compare_counts(const void *a, const void *b) {
+    const uint64_t count_a = *(const uint64_t *)a;
+    const uint64_t count_b = *(const uint64_t *)b;
+    return (count_a > count_b) - (count_a < count_b);
+}
+
+static uint64_t shared_weigh(void *context) {
+    const threaded *state = context;
+    uint64_t busiest[SHARE_TICKS];
+    tick(context); // tells what rows take
+    mica_trace_begin(state->world, 0);
+    for (int32_t i = 0; i < SHARE_TICKS; i++) {
+        busiest[i] = 0;
+        tick(context);
+        mica_trace_take(state->world, note_busiest, &busiest[i]);
+        busiest[i] = busiest[i] == 0 ? state->n : busiest[i]; // it ran on one thread
+    }
+    mica_trace_end(state->world);
+    qsort(busiest, SHARE_TICKS, sizeof *busiest, compare_counts);
+    return busiest[SHARE_TICKS / 2];
+}
+
+static void *share_set_up(int64_t n) {
+    return begin(n, 0);
+}
+
+static uint64_t share_weigh(void *context) {
+    const threaded *state = context;
+    return state->n / SHARE_THREADS;
 }
 
 // Many systems
@@ -300,6 +444,26 @@ static const bench_side tables_limit = {
     .set_up = values_set_up, .run = values_work_hard_by_table, .check = values_check, .tear_down = tear_down};
 static const bench_side light_limit = {
     .set_up = values_set_up, .run = values_add, .check = values_check, .tear_down = tear_down};
+static const bench_side paired_1 = {
+    .set_up = paired_set_up_1, .run = tick, .check = rows_check, .tear_down = paired_tear_down};
+static const bench_side paired_2 = {
+    .set_up = paired_set_up_2, .run = tick, .check = rows_check, .tear_down = paired_tear_down, .has_threads = true};
+static const bench_side spans_1 = {.set_up = paired_set_up_1,
+                                   .run = spans_add,
+                                   .check = rows_check,
+                                   .tear_down = paired_tear_down,
+                                   .is_baseline = true};
+static const bench_side spans_2 = {.set_up = paired_set_up_2,
+                                   .run = spans_add,
+                                   .check = rows_check,
+                                   .tear_down = paired_tear_down,
+                                   .is_baseline = true,
+                                   .has_threads = true};
+static const bench_side shared_tables = {
+    .set_up = shared_tables_set_up, .tear_down = tear_down, .weigh = shared_weigh, .has_threads = true};
+static const bench_side shared_table = {
+    .set_up = shared_table_set_up, .tear_down = tear_down, .weigh = shared_weigh, .has_threads = true};
+static const bench_side share = {.set_up = share_set_up, .tear_down = tear_down, .weigh = share_weigh};
 static const bench_side calls_limit = {
     .set_up = calls_set_up, .run = calls_run, .check = counts_check, .tear_down = tear_down};
 static const bench_side slow_calls_limit = {
@@ -312,6 +476,10 @@ static const bench_row rows[] = {
     {"threads/light", "one thread", 1000000, "ns/row", 1000000, &light_1, &light_limit},
     {"threads/tables", "main", 3000, "ns/row", 3000, &tables_2, &tables_limit},
     {"threads/tables", "one thread", 3000, "ns/row", 3000, &tables_1, &tables_limit},
+    {"threads/overhead", "main", 1000000, "us/loop", 1, &paired_2, &spans_2},
+    {"threads/overhead", "one thread", 1000000, "us/loop", 1, &paired_1, &spans_1},
+    {"threads/share", "main", 3000, "rows", 1, &shared_tables, &share},
+    {"threads/share", "one table", 1000, "rows", 1, &shared_table, &share},
     {"schedule/100", "main", 100, "us/frame", 1, &apart_1, &calls_limit},
     {"schedule/100", "two threads", 100, "us/frame", 1, &apart_2, &calls_limit},
     {"schedule/100", "chain", 100, "us/frame", 1, &chain_1, &calls_limit},

@@ -31,9 +31,10 @@ MICA_BEGIN
 
 /// The span's part of the lane of one field, for reading: `offset` and `byte_size` are the field's in the C struct.
 /// Aligned to 64 bytes if the span begins a chunk (all do in walks over tables alone in which nobody is disabled or
-/// killed), otherwise to the field's own alignment. NULL if the span does not have the component (optional and any-of
-/// terms) or, with an error, `MICA_NO_ACCESS` (the query does not read it), `MICA_UNSUPPORTED` (it does not lie in
-/// lanes), `MICA_INVALID` (no field begins there with that size; no open walk). Good until the walk goes on. O(fields).
+/// killed) or a part that a parallel loop has cut off of one, otherwise to the field's own alignment. NULL if the span
+/// does not have the component (optional and any-of terms) or, with an error, `MICA_NO_ACCESS` (the query does not read
+/// it), `MICA_UNSUPPORTED` (it does not lie in lanes), `MICA_INVALID` (no field begins there with that size; no open
+/// walk). Good until the walk goes on. O(fields).
 MICA_API const void *mica_iter_read_lane(const mica_iter *iter, mica_type *type, uint32_t offset, uint32_t byte_size);
 
 /// As `mica_iter_read_lane`, for writing: the query must declare it. Marks as `mica_iter_write` does: the component as

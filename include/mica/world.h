@@ -283,9 +283,13 @@ static inline struct mica_head *mica_head_of_mutable(mica_world *world) {
 }
 static inline void mica_column_stamp(void *column, uint64_t version) {
     struct mica_head_column *head = (struct mica_head_column *)column - 1;
-    if (head->stamp != version) { // stores are what costs
-        head->stamp = version;
+#if defined(__GNUC__)                                                 // threads of a loop may be at the same column
+    if (__atomic_load_n(&head->stamp, __ATOMIC_RELAXED) != version) { // stores are what costs
+        __atomic_store_n(&head->stamp, version, __ATOMIC_RELAXED);
     }
+#else
+    head->stamp = version;
+#endif
 }
 static inline const struct mica_head *mica_head_of(const mica_world *world) {
     return (const struct mica_head *)(const void *)((const struct mica_front *)(const void *)world + 1);

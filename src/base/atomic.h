@@ -13,6 +13,19 @@ static inline void mi_store_cache(uint64_t *cache, uint64_t value) {
     __atomic_store_n(cache, value, __ATOMIC_RELAXED);
 }
 
+// The stamp of a column or page (store/stamp.h). Threads of a loop that share one, or write values of it by handle,
+// write the same version to it, that of their system, and look whether it is later than an earlier one: nothing else is
+// known by it, so relaxed is enough. Clearing bits keeps a version that comes meanwhile.
+static inline uint64_t mi_load_stamp(const uint64_t *stamp) {
+    return __atomic_load_n(stamp, __ATOMIC_RELAXED);
+}
+static inline void mi_store_stamp(uint64_t *stamp, uint64_t value) {
+    __atomic_store_n(stamp, value, __ATOMIC_RELAXED);
+}
+static inline void mi_clear_stamp(uint64_t *stamp, uint64_t bits) {
+    __atomic_fetch_and(stamp, ~bits, __ATOMIC_RELAXED);
+}
+
 // A pointer or count that publishes what was written before it: release by the writer, acquire by readers without the
 // lock.
 static inline void *mi_load_pointer(void *const *place) {
@@ -92,15 +105,6 @@ static inline void mi_lower_first(uint32_t *first, uint32_t number) {
 // A count of changes, looked at when all threads have been waited for, so relaxed is enough.
 static inline void mi_add_number(uint64_t *number, uint64_t difference) {
     __atomic_fetch_add(number, difference, __ATOMIC_RELAXED);
-}
-
-// The version of the last write to a column or page: parts of a loop that write different values of it by handle note
-// the same version, that of their system, and nobody asks before all of them have been waited for, so relaxed is
-// enough.
-static inline void mi_note_version(uint64_t *place, uint64_t version) {
-    if (__atomic_load_n(place, __ATOMIC_RELAXED) != version) {
-        __atomic_store_n(place, version, __ATOMIC_RELAXED);
-    }
 }
 
 // Serial numbers of schemas only have to differ, so relaxed is enough. 0: all are used up.

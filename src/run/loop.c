@@ -1,11 +1,13 @@
 // Parallel loops.
 //
-// The spans are cut into ranges of about as many rows; threads take the next range until there is none. Who took which
-// one shows nowhere: what a range has recorded is noted with it, and joined in the order of ranges, and random numbers
-// belong to spans.
+// What a query's walk goes through is cut into pieces (world/pieces.h), and these are dealt out in ranges of about as
+// many rows; threads take the next range until there is none. Who took which one shows nowhere: what a range has
+// recorded is noted with it, and joined in the order of ranges, and random numbers belong to spans, which are numbered
+// by their place.
 //
 // The thread that runs the loop shares the world first if it has it to itself, and takes part like all others. It waits
-// for the other parts before it returns, also for those that come too late to find a range.
+// for the other parts before it returns, also for those that come too late to find a range. Each part has a walk of its
+// own; one that has no memory for it fails the system.
 //
 // Invariants: parts, ranges and what was recorded are the system's, which runs on one thread at a time and one loop at
 // a time; a range is taken by one thread; a part's buffer is empty when a loop begins, or lends to the system's.
@@ -28,14 +30,13 @@
 
 typedef struct mi_loop {
     mica_run *run; // the system's
-    mica_query *query;
+    mi_cut cut;
     mica_span_function function;
     void *user;
     const mica_random *random; // where the spans' generators come from
     mi_loop_room *room;
-    uint32_t next;   // atomic: the first range that nobody has taken
-    uint32_t failed; // atomic: the first range in which the system has failed; UINT32_MAX: none
-    uint64_t rows;
+    uint32_t next;       // atomic: the first range that nobody has taken
+    uint32_t failed;     // atomic: the first range in which the system has failed; UINT32_MAX: none
     uint32_t float_mode; // of the thread that runs the loop
     int32_t thread;      // its number in the pool
 } mi_loop;
@@ -48,6 +49,7 @@ typedef struct mi_loop_part {
     uint64_t span_count; // visited
     uint64_t entity_count;
     mica_run run;
+    mica_iter iter;
     mi_span span;
 } mi_loop_part;
 
@@ -62,55 +64,69 @@ static mica_run span_run(const mi_loop *loop, mica_commands *commands) {
     return run;
 }
 
-static void visit(const mi_loop *loop, mica_run *run, mica_iter *span, uint64_t number) {
-    run->span->number = number;
-    run->span->has_random = false;
-    loop->function(run, span, loop->user);
+static void visit(mi_loop_part *part, uint64_t number) {
+    part->span_count++;
+    part->entity_count += (uint64_t)part->iter.count;
+    part->span.number = number;
+    part->span.has_random = false;
+    part->loop->function(&part->run, &part->iter, part->loop->user);
+    if (!part->iter.open) {
+        mica_run_fail(&part->run, MICA_INVALID, "a function of a loop has ended the walk of its span");
+    }
 }
 
-// Goes over all spans here.
-static mica_result run_here(const mi_loop *loop) {
-    mi_span own = {.from = loop->random};
-    mica_run run = span_run(loop, loop->run->commands);
-    run.span = &own;
-    mica_iter span = mica_query_begin(loop->query);
-    if (!span.open) {
+// What a span calls may fail the system's run, where that is the one that runs.
+static bool has_failed(const mi_loop_part *part) {
+    return part->run.has_failed || part->loop->run->has_failed;
+}
+
+// Visits the spans of pieces that follow each other, until the part fails.
+static void visit_pieces(mi_loop_part *part, const mi_loop_range *range) {
+    const mi_cut *cut = &part->loop->cut;
+    mi_cut_place place = range->first;
+    for (uint32_t i = 0; i < range->piece_count && place.row_count > 0 && !has_failed(part); i++) {
+        bool found = mi_iter_enter(&part->iter, cut, &place);
+        for (uint64_t span = 0; found; span++) {
+            visit(part, span << 32 | (range->first_number + i));
+            // Of a plain walk a piece is one span.
+            found = part->iter.walk != NULL && !has_failed(part) && mica_iter_next(&part->iter);
+        }
+        mi_cut_next(cut, &place);
+    }
+}
+
+static void count_visited(const mi_loop *loop, const mi_loop_part *part) {
+    loop->room->span_count += part->span_count;
+    loop->room->entity_count += part->entity_count;
+}
+
+// Goes over all pieces here.
+static mica_result run_here(mi_loop *loop) {
+    mi_loop_part part = {.loop = loop, .run = span_run(loop, loop->run->commands), .span.from = loop->random};
+    part.run.span = &part.span;
+    part.iter = mica_query_begin(loop->cut.query);
+    if (!part.iter.open) {
         return mica_last_result();
     }
-    bool *in_span = mi_world_in_span(run.world);
+    bool *in_span = mi_world_in_span(loop->run->world);
     const bool was_in_span = *in_span;
+    const mi_loop_range all = {.first = mi_cut_first(&loop->cut), .piece_count = UINT32_MAX};
     *in_span = true;
-    uint64_t number = 0;
-    uint64_t entity_count = 0;
-    while (!run.has_failed && !loop->run->has_failed && mica_iter_next(&span)) { // what a span calls fails the latter
-        entity_count += (uint64_t)span.count;
-        visit(loop, &run, &span, number++);
-    }
+    visit_pieces(&part, &all);
     *in_span = was_in_span;
-    mica_iter_end(&span);
+    mica_iter_end(&part.iter);
     if (loop->run->span == NULL) { // within spans of another loop, others may run at the same time
-        loop->room->span_count += number;
-        loop->room->entity_count += entity_count;
+        count_visited(loop, &part);
     }
-    loop->run->has_failed |= run.has_failed;
+    loop->run->has_failed |= part.run.has_failed;
     return MICA_OK;
 }
 
 static void run_range(mi_loop_part *part, uint32_t number) {
     mi_loop *loop = part->loop;
-    const mi_loop_range *range = &loop->room->ranges.data[number];
     mi_commands_part *recorded = &loop->room->recorded.data[number];
     *recorded = mi_commands_begin_part(part->commands);
-    mica_iter span = mi_iter_closed(loop->query);
-    mi_iter_open(&span);
-    span.table_index = range->table_index;
-    span.chunk_index = range->chunk_index;
-    for (uint32_t i = 0; i < range->span_count && !part->run.has_failed && mica_iter_next(&span); i++) {
-        part->span_count++;
-        part->entity_count += (uint64_t)span.count;
-        visit(loop, &part->run, &span, range->first_span + i);
-    }
-    mica_iter_end(&span);
+    visit_pieces(part, &loop->room->ranges.data[number]);
     mi_commands_end_part(recorded);
     if (part->run.has_failed) {
         mi_lower_first(&loop->failed, number);
@@ -149,12 +165,17 @@ static void run_part(mi_job *job) {
     mi_os_set_float_mode(loop->float_mode);
     part->run.actor.seat = &world->sharing.seats[thread];
     mi_actor_enter(&part->run.actor);
+    part->iter = mica_query_begin(loop->cut.query);
+    if (!part->iter.open) {
+        mica_run_fail(&part->run, mica_last_result(), mica_last_error());
+    }
     // Ranges behind one that has failed are left out, those before it are not. A helper that has to go leaves the rest
     // to the others: the thread that runs the loop itself is never wanted elsewhere.
     while (number < range_count && number < mi_load_first(&loop->failed)) {
         run_range(part, number);
         number = mi_jobs_is_wanted(world->jobs) ? range_count : mi_take_next(&loop->next);
     }
+    mica_iter_end(&part->iter);
     if (!mi_actor_leave(&part->run.actor)) {
         mica_run_fail(&part->run, MICA_LOCKED, MI_LEFT_WALK);
     }
@@ -163,7 +184,7 @@ static void run_part(mi_job *job) {
     note_part(part, begin_count);
 }
 
-// Cutting
+// Dealing out
 
 static bool add_range(mi_heap *heap, mi_loop_room *room, const mi_loop_range *range) {
     if (!MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &room->ranges, (size_t)room->ranges.count + 1)) {
@@ -173,36 +194,30 @@ static bool add_range(mi_heap *heap, mi_loop_room *room, const mi_loop_range *ra
     return true;
 }
 
-// Cuts the spans of the query into ranges of about `target` rows. False: out of memory.
-static bool cut(mi_loop *loop, uint64_t target) {
+// Deals the pieces out in ranges of about `target` rows. False: out of memory.
+static bool deal_out(mi_loop *loop, uint64_t target) {
     mi_heap *heap = &loop->run->world->heap;
     mi_loop_room *room = loop->room;
     mi_loop_range range = {0};
     uint64_t rows = 0; // of the range
-    uint64_t span = 0;
+    uint32_t number = 0;
     room->ranges.count = 0;
-    for (uint32_t i = 0; i < loop->query->tables.count; i++) {
-        const mi_table *table = loop->query->tables.data[i];
-        const uint32_t full = mi_table_full_room(table);
-        uint32_t left = table->row_count;
-        for (uint32_t chunk = 0; left > 0; chunk++, span++) {
-            const uint32_t chunk_rows = left < full ? left : full;
-            if (range.span_count == 0) {
-                range = (mi_loop_range){.table_index = i, .chunk_index = chunk, .first_span = span};
+    for (mi_cut_place place = mi_cut_first(&loop->cut); place.row_count > 0;
+         mi_cut_next(&loop->cut, &place), number++) {
+        if (range.piece_count == 0) {
+            range = (mi_loop_range){.first = place, .first_number = number};
+        }
+        rows += place.row_count;
+        range.piece_count++;
+        if (rows >= target) {
+            if (!add_range(heap, room, &range)) {
+                return false;
             }
-            left -= chunk_rows;
-            rows += chunk_rows;
-            range.span_count++;
-            if (rows >= target) {
-                if (!add_range(heap, room, &range)) {
-                    return false;
-                }
-                range.span_count = 0;
-                rows = 0;
-            }
+            range.piece_count = 0;
+            rows = 0;
         }
     }
-    return range.span_count == 0 || add_range(heap, room, &range);
+    return range.piece_count == 0 || add_range(heap, room, &range);
 }
 
 // Cost
@@ -217,16 +232,16 @@ static mi_loop_cost *cost_of(mi_loop_room *room, const mica_query *query) {
 }
 
 static void note_cost(const mi_loop *loop, uint64_t nanoseconds) {
-    if (loop->rows == 0) {
+    if (loop->cut.row_count == 0) {
         return;
     }
     mi_loop_room *room = loop->room;
-    const uint64_t now = nanoseconds * 1000 / loop->rows;
-    mi_loop_cost *cost = cost_of(room, loop->query);
+    const uint64_t now = nanoseconds * 1000 / loop->cut.row_count;
+    mi_loop_cost *cost = cost_of(room, loop->cut.query);
     if (cost == NULL) {
         cost = &room->costs[room->next_cost];
         room->next_cost = (room->next_cost + 1) % MI_LOOP_COST_COUNT;
-        *cost = (mi_loop_cost){.query = loop->query, .picoseconds = now};
+        *cost = (mi_loop_cost){.query = loop->cut.query, .picoseconds = now};
     }
     cost->picoseconds = (cost->picoseconds + now) / 2;
 }
@@ -291,8 +306,7 @@ static void run_parts(mi_loop *loop, uint32_t part_count) {
     uint64_t busy = 0;
     for (uint32_t i = 0; i < part_count; i++) {
         busy += parts[i].busy_nanoseconds;
-        loop->room->span_count += parts[i].span_count;
-        loop->room->entity_count += parts[i].entity_count;
+        count_visited(loop, &parts[i]);
         loop->run->has_failed |= parts[i].run.has_failed;
     }
     note_cost(loop, busy);
@@ -320,7 +334,7 @@ typedef struct shares {
 static bool run_shared(mi_loop *loop, const shares *parts, const char *call, mica_result *result) {
     mica_world *world = loop->run->world;
     const bool is_alone = !world->is_shared;
-    if (!cut(loop, parts->range_rows) || !have_parts(loop, parts->count) ||
+    if (!deal_out(loop, parts->range_rows) || !have_parts(loop, parts->count) ||
         (is_alone && (!mi_world_have_seats(world, (uint32_t)mica_jobs_thread_count(world->jobs)) ||
                       mi_world_share(world, call) != MICA_OK))) {
         return false;
@@ -351,7 +365,7 @@ static bool may_write_observed(const mi_loop *loop) {
     if (order->exclusive && order->access.entries.count == 0) { // it may write anything
         return world->signals.kinds != 0 || world->front.watches_writes;
     }
-    return mi_access_is_observed(&order->access, world) || writes_observed(loop->query);
+    return mi_access_is_observed(&order->access, world) || writes_observed(loop->cut.query);
 }
 
 // Whether the loop may be shared out at all.
@@ -359,8 +373,8 @@ static bool can_share(const mi_loop *loop) {
     const mica_run *run = loop->run;
     const mica_world *world = run->world;
     const uint32_t walk_count = world->is_shared ? run->actor.walk_count : world->front.walk_count;
-    return world->jobs != NULL && run->span == NULL && walk_count == 0 && mi_walk_is_plain(loop->query) &&
-           !mi_query_asks_changes(loop->query) && (world->is_shared || !may_write_observed(loop));
+    return world->jobs != NULL && run->span == NULL && walk_count == 0 && mi_cut_is_free(&loop->cut) &&
+           (world->is_shared || !may_write_observed(loop));
 }
 
 // How many threads are to take part, at most `thread_count`, and in ranges of how many rows; fewer than 2: it does not
@@ -369,21 +383,20 @@ static shares share_out(const mi_loop *loop, uint64_t thread_count) {
     if (loop->run->world->def.always_parallel) {
         return (shares){.count = (uint32_t)thread_count, .range_rows = 1};
     }
-    const mi_loop_cost *cost = cost_of(loop->room, loop->query);
-    const uint64_t total = cost == NULL ? 0 : loop->rows * cost->picoseconds / 1000;
+    const mi_loop_cost *cost = cost_of(loop->room, loop->cut.query);
+    const uint64_t total = cost == NULL ? 0 : loop->cut.row_count * cost->picoseconds / 1000;
     if (total - total / thread_count < SAVED_NANOSECONDS_LEAST) {
         return (shares){0};
     }
     const uint64_t useful = total / PART_NANOSECONDS_LEAST;
     const uint64_t count = useful < thread_count ? useful : thread_count;
-    const uint64_t by_share = loop->rows / (count * RANGES_A_PART);
-    const uint64_t by_time = RANGE_NANOSECONDS_LEAST * loop->rows / total;
+    const uint64_t by_share = loop->cut.row_count / (count * RANGES_A_PART);
+    const uint64_t by_time = RANGE_NANOSECONDS_LEAST * loop->cut.row_count / total;
     return (shares){.count = (uint32_t)count, .range_rows = by_share > by_time ? by_share : by_time};
 }
 
 static mica_result run_loop(mi_loop *loop, const char *call) {
     const uint64_t thread_count = can_share(loop) ? (uint64_t)mica_jobs_thread_count(loop->run->world->jobs) : 1;
-    loop->rows = thread_count > 1 ? mi_query_rows(loop->query) : 0;
     mica_result result = MICA_OK;
     const shares parts = thread_count > 1 ? share_out(loop, thread_count) : (shares){0};
     if (parts.count > 1 && run_shared(loop, &parts, call, &result)) {
@@ -422,7 +435,7 @@ mica_result mica_parallel_for(mica_run *run, mica_query *query, mica_span_functi
     const mica_random random = *own;
     mica_random_next(own);
     mi_loop loop = {.run = run,
-                    .query = query,
+                    .cut = mi_cut_make(query),
                     .function = function,
                     .user = user,
                     .random = &random,

@@ -3,23 +3,23 @@
 
 #include "base/jobs.h"
 #include "world/commands.h"
+#include "world/pieces.h"
 
 #include <mica/parallel.h>
 
 // A span that is being visited.
 typedef struct mi_span {
     const mica_random *from; // what the spans' generators are split from
-    uint64_t number;         // in the order of visit
+    uint64_t number;         // of its piece, and, from bit 32 on, of the span in the piece
     bool has_random;
     mica_random random;
 } mi_span;
 
-// Spans that follow each other in the order of visit, for one thread to take at once.
+// Pieces that follow each other, for one thread to take at once.
 typedef struct mi_loop_range {
-    uint32_t table_index; // of the query
-    uint32_t chunk_index; // where they begin
-    uint32_t span_count;
-    uint64_t first_span; // number of the first in the order of visit
+    mi_cut_place first;
+    uint32_t first_number; // of all pieces of the loop
+    uint32_t piece_count;
 } mi_loop_range;
 
 // What a row of a query took, as far as loops over it have shown.

@@ -200,7 +200,7 @@ static inline void mi_pool_take_over(mi_pool *pool, uint32_t position, uint32_t 
     mi_stamp_take_over(&pool->stamps[position >> pool->page_shift], pool->stamps[from >> pool->page_shift]);
 }
 static inline uint64_t mi_pool_version(const mi_pool *pool, uint32_t position) {
-    return mi_stamp_version(pool->stamps[position >> pool->page_shift]);
+    return mi_stamp_version(mi_load_stamp(&pool->stamps[position >> pool->page_shift]));
 }
 // How many pages so many positions take.
 static inline uint32_t mi_pool_pages_for(const mi_pool *pool, uint64_t positions) {

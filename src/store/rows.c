@@ -272,7 +272,7 @@ void mi_store_write_lanes(const mi_store *store, const mi_table *table, uint32_t
     const mi_column *column = mi_table_find_column(table, component);
     uint8_t *start = mi_store_base(store, location) + column->offset;
     mi_lanes_write(column->type, table->chunk_room, start, mi_row_of(location), value, 1);
-    mi_stamp_mark_beside(&mi_column_head_of(start)->stamp, version);
+    mi_column_mark(start, version);
 }
 
 void *mi_store_look(const mi_store *store, const mi_table *table, uint32_t location, mica_component component,

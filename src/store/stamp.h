@@ -5,6 +5,8 @@
 // Whoever writes to it stamps it with a version, or takes over the stamp of a value that moves in, and so takes the bit
 // away: sharing costs those who write nothing. The bit alone decides; versions never do, since a column may be written
 // again under the version that it was copied under. Nobody but the functions here compares stamps.
+//
+// Threads of a parallel loop write to parts of the same column, and look at its stamp while they do (base/atomic.h).
 #pragma once
 
 #include "base/atomic.h"
@@ -22,14 +24,9 @@ static inline bool mi_stamp_is_named(uint64_t stamp) {
 
 // Something was written; stores only if the stamp differs, since stores are what costs.
 static inline void mi_stamp_mark(uint64_t *stamp, uint64_t version) {
-    if (*stamp != version) {
-        *stamp = version;
+    if (mi_load_stamp(stamp) != version) {
+        mi_store_stamp(stamp, version);
     }
-}
-
-// The same for verbs on values of entities, which parts of a parallel loop may call side by side.
-static inline void mi_stamp_mark_beside(uint64_t *stamp, uint64_t version) {
-    mi_note_version(stamp, version);
 }
 
 // A value moved in that may have changed as lately as another stamp says. Where neither names anything a compare is
@@ -47,5 +44,7 @@ static inline void mi_stamp_take_over(uint64_t *stamp, uint64_t other) {
 
 // Something may be written that shall not count as changed.
 static inline void mi_stamp_unname(uint64_t *stamp) {
-    mi_stamp_mark(stamp, mi_stamp_version(*stamp));
+    if (mi_stamp_is_named(mi_load_stamp(stamp))) {
+        mi_clear_stamp(stamp, MI_STAMP_NAMED);
+    }
 }

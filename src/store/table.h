@@ -177,7 +177,7 @@ static inline mi_column_head *mi_column_head_of(void *column) {
 }
 
 static inline uint64_t mi_column_version(void *column) {
-    return mi_stamp_version(mi_column_head_of(column)->stamp);
+    return mi_stamp_version(mi_load_stamp(&mi_column_head_of(column)->stamp));
 }
 
 // Stamps a column that is written.

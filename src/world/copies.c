@@ -128,7 +128,11 @@ static inline void mark_place(const mi_walk *walk, const mi_query_column *column
         uint8_t *base = mi_store_base(store, place);
         stamp = &mi_column_head_of(mi_table_any_column(table, base, column->type->info.id))->stamp;
     }
-    mi_stamp_mark(stamp, marks ? version : mi_stamp_version(*stamp));
+    if (marks) {
+        mi_stamp_mark(stamp, version);
+    } else {
+        mi_stamp_unname(stamp);
+    }
 }
 
 // Stamps what a column's values stand in, likewise.

@@ -441,7 +441,7 @@ static inline mica_result replace_value(mica_world *world, const verb_target *ta
     if (!mi_world_replace_value(world, target->type, place, value, false)) {
         return mi_world_fail_hook(world, call);
     }
-    mi_stamp_mark_beside(version, mi_world_version(world));
+    mi_stamp_mark(version, mi_world_version(world));
     return MICA_OK;
 }
 
@@ -813,7 +813,7 @@ MI_APART static void *get_write(mica_world *world, mica_entity entity, mica_comp
                 MI_TEXT(mi_schema_type(world->schema, component)->info.name));
         return NULL;
     }
-    mi_stamp_mark_beside(version, mi_world_version(world));
+    mi_stamp_mark(version, mi_world_version(world));
     mi_world_written(world, component, &entity, 1);
     return value;
 }

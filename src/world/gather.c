@@ -73,7 +73,7 @@ static inline uint32_t find_rows(const value_search *search, const mica_entity *
         }
         uint8_t *column = chunk->base + offset;
         if (writes) {
-            mi_stamp_mark_beside(&mi_column_head_of(column)->stamp, version);
+            mi_column_mark(column, version);
         }
         places->at[i] = column + mi_row_of(location) * size;
         fetch_place(places->at[i], search->size - 1, writes);
@@ -94,7 +94,7 @@ static inline uint32_t find_elements(const value_search *search, const mica_enti
         }
         uint64_t *stamp = &pool->stamps[position >> pool->page_shift];
         if (writes) {
-            mi_stamp_mark_beside(stamp, search->version);
+            mi_stamp_mark(stamp, search->version);
         }
         places->at[i] = mi_pool_value(pool, position);
         fetch_place(places->at[i], search->size - 1, writes);

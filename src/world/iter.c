@@ -144,6 +144,27 @@ bool mica_iter_next(mica_iter *iter) {
     return true;
 }
 
+bool mi_iter_enter(mica_iter *iter, const mi_cut *cut, const mi_cut_place *place) {
+    if (MICA_UNLIKELY(iter->walk != NULL)) {
+        if (cut->piece_rows == 0) {
+            return mica_iter_next(iter);
+        }
+        const bool found = mi_walk_enter(iter->walk, place);
+        iter->count = (int32_t)iter->walk->count;
+        iter->entities = iter->walk->entities;
+        return found;
+    }
+    const mica_query *query = iter->query;
+    mi_world_settle_all(query->world);
+    set_span(iter, place->table, place->base, place->row_count);
+    if (place->first_row > 0) {
+        iter->entities += place->first_row;
+        iter->ready_count = 0; // columns are found by calls alone, which add the first row
+    }
+    iter->table_index = query->tables.count;
+    return true;
+}
+
 void mi_world_apply_walk_commands(mica_world *world, const char *call) {
     if (!mi_world_is_locked(world) && world->running == NULL && world->walk_commands != NULL &&
         mica_commands_count(world->walk_commands) > 0) {
@@ -212,7 +233,7 @@ bool mi_iter_has_access(const mica_iter *iter, mica_component component, uint32_
            (iter->query->access[component] & access) != 0;
 }
 
-// The span's column if the query may use it so.
+// The column that the span's rows stand in if the query may use it so: its start of a chunk's, which knows its stamp.
 static inline uint8_t *find_column(const mica_iter *iter, mica_component component, uint32_t access, const char *call) {
     const mica_query *query = iter == NULL || !iter->open ? NULL : iter->query;
     if (MICA_UNLIKELY(query == NULL || component >= query->access_count || (query->access[component] & access) == 0 ||
@@ -226,8 +247,18 @@ static inline uint8_t *find_column(const mica_iter *iter, mica_component compone
     return offset == 0 || iter->base == NULL ? NULL : iter->base + (size_t)offset * MI_COLUMN_ALIGN;
 }
 
+// Where the span's rows begin in it.
+static inline uint8_t *find_rows(const mica_iter *iter, mica_component component, uint8_t *column) {
+    if (MICA_LIKELY(iter->ready_count != 0 || iter->walk != NULL || column == NULL)) {
+        return column;
+    }
+    const mica_query *query = iter->query;
+    const size_t first = (size_t)(iter->entities - (const mica_entity *)(const void *)iter->base);
+    return column + first * query->columns[query->column_of[component]].type->info.size;
+}
+
 const void *mica_iter_read_id(const mica_iter *iter, mica_component component) {
-    return find_column(iter, component, MI_ACCESS_READ, "mica_iter_read");
+    return find_rows(iter, component, find_column(iter, component, MI_ACCESS_READ, "mica_iter_read"));
 }
 
 // Once a chunk's column: walks by rows come here for every row.
@@ -265,7 +296,7 @@ void *mica_iter_write_id(const mica_iter *iter, mica_component component) {
     if (column != NULL) {
         wrote(iter, component, column);
     }
-    return column;
+    return find_rows(iter, component, column);
 }
 
 mica_result mica_iter_mark_id(const mica_iter *iter, mica_component component, int32_t row) {

@@ -114,7 +114,7 @@ mica_pool_view mica_pool_write(mica_world *world, mica_component component) {
     const uint32_t page_count = page_count_of(pool);
     const uint64_t version = mi_world_version(world);
     for (uint32_t page = 0; page < page_count; page++) {
-        mi_stamp_mark_beside(&pool->stamps[page], version);
+        mi_stamp_mark(&pool->stamps[page], version);
     }
     if (MICA_UNLIKELY(world->front.watches_writes) && !world->is_shared) {
         tell_written(world, pool);

@@ -164,28 +164,43 @@ static void drive_removed(mi_walk *walk) {
     walk->tests = query->removed_alone ? 0 : walk->tests;
 }
 
+bool mi_walk_drives_tables(const mica_query *query) {
+    const mi_pool *smallest = smallest_required(query);
+    if (query->removed != NULL) {
+        return false;
+    }
+    return smallest == NULL ? query->requires_table || pool_clause(query) == 0
+                            : query->requires_table && mi_query_rows(query) <= mi_pool_live_count(smallest);
+}
+
+bool mi_walk_drives_pool(const mica_query *query, uint32_t *position_count) {
+    const mi_pool *smallest = smallest_required(query);
+    if (query->removed != NULL || smallest == NULL || mi_walk_drives_tables(query)) {
+        return false;
+    }
+    const mi_group *group = find_group(query);
+    *position_count = group != NULL ? group->count : smallest->count;
+    return true;
+}
+
 static void choose_driver(mi_walk *walk) {
     const mica_query *query = walk->query;
     if (query->removed != NULL) {
         drive_removed(walk);
         return;
     }
-    mi_pool *smallest = smallest_required(query);
     if (!has_table_terms(query)) {
         walk->tests &= ~MI_TEST_TABLE;
     }
-    if (smallest == NULL) {
-        walk->clause = query->requires_table ? 0 : pool_clause(query);
-        if (walk->clause != 0) {
-            memset(walk->earlier, 0, query->mask_word_count * sizeof(uint64_t));
-        }
-        if (walk->clause == 0 || !drive_clause(walk)) {
-            drive_tables(walk);
-        }
+    if (mi_walk_drives_tables(query)) {
+        drive_tables(walk);
         return;
     }
-    if (query->requires_table && mi_query_rows(query) <= mi_pool_live_count(smallest)) {
-        drive_tables(walk);
+    mi_pool *smallest = smallest_required(query);
+    if (smallest == NULL) {
+        walk->clause = pool_clause(query);
+        memset(walk->earlier, 0, query->mask_word_count * sizeof(uint64_t));
+        drive_clause(walk);
         return;
     }
     const mi_group *group = find_group(query);
@@ -390,9 +405,28 @@ void mi_world_close_walks(mica_world *world) {
 
 // Pieces
 
+// Makes the rows at a place the piece; false: none of them passes.
+static bool take_rows(mi_walk *walk, const mi_cut_place *place) {
+    const bool hides = mi_column_head_of(place->base)->hidden_count > 0;
+    if (!hides && walk->query->disabled == MI_DISABLED_ONLY) {
+        return false;
+    }
+    const bool asks = (walk->tests & MI_TEST_CHANGES) != 0;
+    const mi_verdict verdict = asks ? mi_since_chunk(&walk->filter, place->table, place->base) : MI_VERDICT_ALL;
+    if (verdict == MI_VERDICT_NONE) {
+        return false;
+    }
+    walk->filter.tests =
+        walk->tests & ~(hides ? 0 : MI_TEST_HIDDEN) & ~(verdict == MI_VERDICT_ALL ? MI_TEST_CHANGES : 0);
+    walk->piece = (mi_piece){.entities = (const mica_entity *)(const void *)place->base + place->first_row,
+                             .count = place->row_count,
+                             .start = place->table->chunk_ids[place->chunk_index] << MI_ROW_BITS | place->first_row,
+                             .table = place->table};
+    return true;
+}
+
 static bool next_chunk(mi_walk *walk) {
     const mica_query *query = walk->query;
-    const mi_store *store = walk->filter.store;
     while (walk->table_index < query->tables.count) {
         const mi_table *table = query->tables.data[walk->table_index];
         const uint32_t chunk_index = walk->chunk_index++;
@@ -401,24 +435,13 @@ static bool next_chunk(mi_walk *walk) {
             walk->chunk_index = 0;
             continue;
         }
-        const uint32_t id = table->chunk_ids[chunk_index];
-        uint8_t *base = store->chunks[id].base;
-        const bool hides = mi_column_head_of(base)->hidden_count > 0;
-        if (!hides && query->disabled == MI_DISABLED_ONLY) {
-            continue;
+        const mi_cut_place place = {.table = table,
+                                    .base = walk->filter.store->chunks[table->chunk_ids[chunk_index]].base,
+                                    .chunk_index = chunk_index,
+                                    .row_count = mi_table_chunk_rows(table, chunk_index)};
+        if (take_rows(walk, &place)) {
+            return true;
         }
-        const bool asks = (walk->tests & MI_TEST_CHANGES) != 0;
-        const mi_verdict verdict = asks ? mi_since_chunk(&walk->filter, table, base) : MI_VERDICT_ALL;
-        if (verdict == MI_VERDICT_NONE) {
-            continue;
-        }
-        walk->filter.tests =
-            walk->tests & ~(hides ? 0 : MI_TEST_HIDDEN) & ~(verdict == MI_VERDICT_ALL ? MI_TEST_CHANGES : 0);
-        walk->piece = (mi_piece){.entities = (const mica_entity *)(const void *)base,
-                                 .count = mi_table_chunk_rows(table, chunk_index),
-                                 .start = id << MI_ROW_BITS,
-                                 .table = table};
-        return true;
     }
     return false;
 }
@@ -532,18 +555,23 @@ static bool has_piece(mi_walk *walk) {
     case MI_DRIVER_REMOVED:
         return next_removed(walk);
     case MI_DRIVER_LIST: // is one piece
+    case MI_DRIVER_ROWS:
     case MI_DRIVER_END:
         return false;
     }
     return false;
 }
 
+static void drive_rowless(mi_walk *walk) {
+    walk->driver = MI_DRIVER_ROWLESS;
+    walk->driver_source = walk->query->source_count;
+    walk->filter.tests = walk->tests;
+}
+
 // What drives when the driver has come to its end; false: nothing does any more.
 static bool drive_next(mi_walk *walk) {
     if (walk->driver == MI_DRIVER_TABLES && !walk->query->requires_table) {
-        walk->driver = MI_DRIVER_ROWLESS;
-        walk->driver_source = walk->query->source_count;
-        walk->filter.tests = walk->tests;
+        drive_rowless(walk);
         return true;
     }
     return walk->driver == MI_DRIVER_POOL && walk->clause != 0 && drive_clause(walk);
@@ -591,4 +619,23 @@ bool mi_walk_next(mi_walk *walk) {
         finish(walk);
     }
     return walk->count > 0;
+}
+
+bool mi_walk_enter(mi_walk *walk, const mi_cut_place *place) {
+    mi_walk_settle(walk, true);
+    walk->left_count = 0;
+    walk->piece = (mi_piece){0};
+    if (walk->pool != NULL) {
+        walk->driver = MI_DRIVER_POOL;
+        walk->position = place->first_row;
+        walk->pool_end = place->first_row + place->row_count;
+        walk->reads_runs = false; // of whole walks
+        walk->writes_runs = false;
+    } else if (place->table == NULL) {
+        drive_rowless(walk);
+    } else {
+        walk->driver = MI_DRIVER_ROWS;
+        take_rows(walk, place);
+    }
+    return mi_walk_next(walk);
 }

@@ -9,6 +9,7 @@
 #include "world/actor.h"
 #include "world/filter.h"
 #include "world/order.h"
+#include "world/pieces.h"
 
 #define MI_WINDOW_SIZE 256u
 // Shorter runs are left to windows.
@@ -22,6 +23,7 @@ typedef enum mi_driver {
     MI_DRIVER_POOL,
     MI_DRIVER_LIST,
     MI_DRIVER_REMOVED, // who lost a component, in order of removal
+    MI_DRIVER_ROWS,    // some rows of a chunk: a piece of a loop
     MI_DRIVER_END
 } mi_driver;
 
@@ -101,6 +103,12 @@ static inline bool mi_walk_is_plain(const mica_query *query) {
            !(query->world->front.watches_writes && query->writes && !query->world->is_shared);
 }
 
+// Whether a walk over the query, which is up to date, goes from table to table, and then over the entities without rows
+// if it takes those.
+bool mi_walk_drives_tables(const mica_query *query);
+// Whether it goes along one pool, and then over how many positions.
+bool mi_walk_drives_pool(const mica_query *query, uint32_t *position_count);
+
 // Opens a walk over a query that is up to date, of which later changes than `since` count, and removals are known
 // (mi_query_check_since); NULL: out of memory. Without `wants_columns` spans have entities alone.
 mi_walk *mi_walk_open_since(mica_query *query, bool wants_columns, uint64_t since);
@@ -114,6 +122,9 @@ mi_walk *mi_walk_open_list(mica_query *query, const mica_entity *list, uint32_t 
 int32_t mi_query_list(mica_query *query, mica_entity *entities, int32_t capacity, const char *call);
 // Goes to the next span; false at the end.
 bool mi_walk_next(mi_walk *walk);
+// Goes to the first span of a loop's piece, at whose end mi_walk_next ends: tables or one pool drive the walk. False:
+// nobody there passes.
+bool mi_walk_enter(mi_walk *walk, const mi_cut_place *place);
 void mi_walk_close(mi_walk *walk);
 
 // Where walks and what the caller sees of them meet (iter.c): a mica_iter that is not open, and opening it.
@@ -156,6 +167,10 @@ static inline void mi_iter_open(mica_iter *iter) {
     iter->query->open_count++;
     world->front.walk_count++;
 }
+
+// Goes to the first span of a piece, at whose end mica_iter_next ends; false: nobody there passes. The walk is open,
+// and pieces are entered in their order.
+bool mi_iter_enter(mica_iter *iter, const mi_cut *cut, const mi_cut_place *place);
 
 // Says, with the error set, why a walk's component cannot be had; NULL.
 void *mi_iter_fail_access(const mica_iter *iter, mica_component component, uint32_t access, const char *call);
