@@ -31,7 +31,12 @@
 /// counted instead.
 ///
 /// Adding, removing, enabling and disabling systems changes what runs from the next tick on, also when a system does
-/// it: the running tick goes on as it was planned. What can be asked about systems changes at once.
+/// it: the running tick goes on as it was planned. Outside systems and in exclusive ones, what can be asked about
+/// systems changes at once. A system that declared its access, and its condition, may run beside others: it *asks* for
+/// systems to be added and removed. That is carried out when the plan has run, in the order of the plan and, of one
+/// system, in the order of asking; of a tick that fails nothing is. So handles, names and order of addition are the
+/// same on any number of threads. Spans of parallel loops have no such order among them: there, adding, removing and
+/// enabling is refused with `MICA_LOCKED`; the system does it behind its loop.
 ///
 /// Snapshots (snapshot.h) hold of each system its own value, its random numbers, where its readers of events stand,
 /// since when changes count for it, whether it is enabled, whether it was started, and how far it is from its turn; and
@@ -69,8 +74,8 @@ enum {
 };
 
 /// A stage of the program's own, run right before or right after `neighbour`. Returns the stage; -1: `MICA_EXISTS` (the
-/// name), `MICA_UNKNOWN` (the neighbour), `MICA_INVALID` (no name), `MICA_OUT_OF_MEMORY`. Stages are never removed.
-/// O(stages).
+/// name), `MICA_UNKNOWN` (the neighbour), `MICA_INVALID` (no name), `MICA_OUT_OF_MEMORY`; `MICA_LOCKED` in a system
+/// that declared its access. Stages are never removed. O(stages).
 MICA_API mica_stage mica_stage_add_before(mica_world *world, const char *name, mica_stage neighbour);
 
 /// As `mica_stage_add_before`, right after `neighbour`.
@@ -87,7 +92,7 @@ MICA_API const char *mica_stage_name(const mica_world *world, mica_stage stage);
 
 /// A system of a world; 0 is none. Numbers are never used again.
 typedef struct mica_system {
-    uint32_t id;
+    uint64_t id;
 } mica_system;
 
 /// Most further queries, order constraints, further stages, entries of access, and states of the program of a system.
@@ -189,6 +194,14 @@ typedef struct mica_system_def {
 /// or states), `MICA_OUT_OF_MEMORY`, or as `mica_query_create` and `mica_schema_register`. O(systems). If it has
 /// constraints, or others have constraints on it, the plan is made at once, otherwise with the next tick: O(systems *
 /// stages + constraints * log(systems) + what all systems touch).
+///
+/// In a system that declared its access: notes a copy of the definition and returns the handle, which names nobody
+/// until the tick has ended. What needs no other system is refused at once (`MICA_INVALID`, `MICA_OUT_OF_MEMORY`), so
+/// is a name of the world's systems that this system has not asked to be removed, or has asked for itself
+/// (`MICA_EXISTS`). What shows only when it is carried out (another system has asked for the name before, in the order
+/// of the plan; a cycle; types and queries that are refused; no memory) fails the tick by the system that asked, and
+/// then nothing of what was asked for in the tick is carried out. `MICA_LOCKED` in spans of parallel loops. O(what was
+/// asked for by the system in the tick + log(systems)).
 MICA_API mica_system mica_system_add(mica_world *world, const mica_system_def *def);
 
 #define MICA_ACCESS_(T, WRITES) \
@@ -232,11 +245,14 @@ MICA_API mica_result mica_write_group_join(mica_world *world, mica_component wri
 
 /// Removes a system, from the next tick on. Its stop function runs now or, inside a tick or a stop function, when that
 /// has ended, in order of addition if there are several; a tick that fails removes it all the same. Its name is free at
-/// once. Refuses: `MICA_UNKNOWN`; `MICA_LOCKED` outside ticks while a walk is open. O(systems).
+/// once. In a system that declared its access: when the tick has ended without failure; if others remove it as well,
+/// the first does. Refuses: `MICA_UNKNOWN`; `MICA_LOCKED` outside ticks while a walk is open, and in spans of parallel
+/// loops; `MICA_OUT_OF_MEMORY` (to note it). O(systems).
 MICA_API mica_result mica_system_remove(mica_world *world, mica_system system);
 
-/// Enables or disables a system, from the next tick on. Its place in the order stays. Refuses: `MICA_UNKNOWN`;
-/// `MICA_LOCKED` in a span of a parallel loop (parallel.h). O(log(systems)).
+/// Enables or disables a system, from the next tick on; of several systems that do so in a tick, the last in the plan
+/// counts. Its place in the order stays. Refuses: `MICA_UNKNOWN`; `MICA_LOCKED` in spans of parallel loops.
+/// O(log(systems)).
 MICA_API mica_result mica_system_enable(mica_world *world, mica_system system, bool enabled);
 
 /// The system of a name; 0 if there is none (no error). O(log(systems)).

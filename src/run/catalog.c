@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "run/definition.h"
 
 #include <string.h>
 
@@ -32,27 +33,12 @@ mica_catalog *mica_catalog_create(const mica_allocator *allocator) {
     return catalog;
 }
 
-static void free_text(mi_heap *heap, const char *text) {
-    if (text != NULL) {
-        mi_heap_release_text(heap, purpose, (char *)(uintptr_t)text);
-    }
-}
-
-static void free_def(mi_heap *heap, mica_system_def *def) {
-    free_text(heap, def->name);
-    for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
-        free_text(heap, def->before[i]);
-        free_text(heap, def->after[i]);
-    }
-    mi_heap_release(heap, purpose, def, sizeof(*def), _Alignof(mica_system_def));
-}
-
 void mica_catalog_destroy(mica_catalog *catalog) {
     if (catalog == NULL) {
         return;
     }
     for (uint32_t i = 0; i < catalog->defs.count; i++) {
-        free_def(&catalog->heap, catalog->defs.data[i]);
+        mi_definition_free(&catalog->heap, catalog->defs.data[i]);
     }
     MI_FREE(&catalog->heap, purpose, &catalog->defs);
     mi_heap heap = catalog->heap;
@@ -125,42 +111,13 @@ static mica_result check_def(const mica_catalog *catalog, const mica_system_def 
                : mi_fail(NULL, MICA_EXISTS, call, "the catalog has a system \"{}\" already", MI_TEXT(def->name));
 }
 
-// Copies a list of texts that ends at the first NULL; false: out of memory, and `to` holds what was copied.
-static bool copy_texts(mi_heap *heap, const char **to, const char *const *from) {
-    for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX && from[i] != NULL; i++) {
-        to[i] = mi_heap_copy_text(heap, purpose, from[i]);
-        if (to[i] == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// NULL: out of memory.
-static mica_system_def *copy_def(mi_heap *heap, const mica_system_def *def) {
-    mica_system_def *copy = mi_heap_allocate(heap, purpose, sizeof(*copy), _Alignof(mica_system_def));
-    if (copy == NULL) {
-        return NULL;
-    }
-    *copy = *def;
-    memset(copy->before, 0, sizeof(copy->before));
-    memset(copy->after, 0, sizeof(copy->after));
-    copy->name = mi_heap_copy_text(heap, purpose, def->name);
-    if (copy->name == NULL || !copy_texts(heap, copy->before, def->before) ||
-        !copy_texts(heap, copy->after, def->after)) {
-        free_def(heap, copy);
-        return NULL;
-    }
-    return copy;
-}
-
 mica_result mica_catalog_enter(mica_catalog *catalog, const mica_system_def *def) {
     const mica_result result = check_def(catalog, def, __func__);
     if (result != MICA_OK) {
         return result;
     }
     mica_system_def *copy = MI_RESERVE(&catalog->heap, purpose, &catalog->defs, (size_t)catalog->defs.count + 1)
-                                ? copy_def(&catalog->heap, def)
+                                ? mi_definition_copy(&catalog->heap, def)
                                 : NULL;
     if (copy == NULL) {
         return mi_fail(NULL, MICA_OUT_OF_MEMORY, __func__, "out of memory for system \"{}\"", MI_TEXT(def->name));

@@ -10,6 +10,7 @@
 #include "run/batch.h"
 #include "run/extract.h"
 #include "run/hardware.h"
+#include "run/requests.h"
 #include "run/trace.h"
 
 #include <math.h>
@@ -446,6 +447,7 @@ static mica_result end_systems(mi_systems *systems, float delta_seconds, const m
         mica_commands_clear(systems->all.data[i]->commands); // which may have borrowed from those of loops
         mi_loop_clear(&systems->all.data[i]->loop);
     }
+    mi_requests_clear(systems, failure->code != MICA_OK && systems->restores_failed);
     const mica_result restored = failure->code == MICA_OK ? MICA_OK : take_back(systems, call);
     mi_systems_sweep(systems);
     return failure->code == MICA_OK ? MICA_OK : fail_tick(systems, failure, restored, call);
@@ -474,6 +476,7 @@ static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure 
     const uint64_t begin_count = tick.count;
     mi_turns_begin(systems, delta_seconds);
     run_plan(&tick);
+    mi_requests_carry_out(systems, failure);
     if (MICA_UNLIKELY(systems->trace != NULL)) {
         mi_trace_note(systems, &(mi_trace_record){.kind = MICA_TRACE_TICK, .begin = begin_count});
     }
@@ -550,6 +553,7 @@ mica_result mica_world_step_system(mica_world *world, mica_system handle, float 
             apply_run(&tick.run);
         }
     }
+    mi_requests_carry_out(systems, &failure);
     world->store.version++;
     return end_systems(systems, delta_seconds, &failure, __func__);
 }
@@ -588,7 +592,7 @@ uint64_t mica_run_since(const mica_run *run) {
 }
 
 mica_system mica_run_system(const mica_run *run) {
-    return (mica_system){is_run(run, __func__) ? run->system->id : 0};
+    return (mica_system){is_run(run, __func__) ? run->system->handle : 0};
 }
 
 mica_commands *mica_run_commands(mica_run *run) {

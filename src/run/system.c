@@ -2,15 +2,18 @@
 //
 // What a caller asks for shows at once in what can be asked about systems (a removed one is not known any more); what
 // runs changes from the next tick on. A system that is removed during a tick therefore stays in `all`, marked, until
-// the tick has ended. Every other fallible step of adding one comes before the first change of `mi_systems`.
+// the tick has ended. Every other fallible step of adding one comes before the first change of `mi_systems`. Systems
+// that may run beside others ask (requests.h).
 //
 // Invariants: `all` ascends by id, so that a number is found by bisection; `named` holds exactly those that are not
-// removed and ascends by name, no two of which are the same; the constraints between those have no cycle; no step of
+// removed and ascends by name, no two of which are the same; `asked` holds those of them whose handle is not their id
+// and ascends by handle; the constraints between those have no cycle; no step of
 // `plan` names a system that is gone unless plan_age is MI_PLAN_VOID; `started` holds exactly the systems whose
 // `stop_due` is set, which those that count as started all are.
 #include "run/batch.h"
 #include "run/extract.h"
 #include "run/hardware.h"
+#include "run/requests.h"
 #include "run/trace.h"
 
 #include <stdio.h>
@@ -55,9 +58,24 @@ static bool find_place(const mi_systems *systems, const char *name, uint32_t *pl
     return false;
 }
 
-static mi_system *find_by_name(const mi_systems *systems, const char *name) {
+mi_system *mi_system_find(const mi_systems *systems, const char *name) {
     uint32_t place;
     return find_place(systems, name, &place) ? systems->named.data[place] : NULL;
+}
+
+// Where a system of this handle stands in `asked`, or would.
+static uint32_t find_asked_place(const mi_systems *systems, uint64_t handle) {
+    uint32_t low = 0;
+    uint32_t high = systems->asked.count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (systems->asked.data[middle]->handle < handle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 static void free_text(mi_heap *heap, const char *text) {
@@ -86,6 +104,7 @@ static void free_system(mica_world *world, mi_system *system) {
         mica_query_release(system->queries[i]);
     }
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &system->declared);
+    mi_requests_free(system, heap);
     mi_access_free(&system->order.access, heap);
     free_text(heap, system->order.name);
     for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
@@ -107,6 +126,7 @@ static void stop_systems(mica_world *world, void *state) {
     }
     systems->plan_age = MI_PLAN_VOID;
     systems->named.count = 0;
+    systems->asked.count = 0;
     while (systems->all.count > 0) {
         free_system(world, systems->all.data[--systems->all.count]);
     }
@@ -120,6 +140,7 @@ static void free_systems(mica_world *world, void *state) {
     }
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->all);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->named);
+    MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->asked);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->started);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->stages_while_paused);
@@ -146,11 +167,17 @@ static const char *validate_systems(const mica_world *world, const void *state) 
             return "systems: not in order of their numbers";
         }
         if (!system->removed &&
-            (find_by_name(systems, system->order.name) != system || systems->named.data[system->place] != system)) {
+            (mi_system_find(systems, system->order.name) != system || systems->named.data[system->place] != system)) {
             return "systems: two of one name, or not in order of names";
         }
         if (!systems->ticking && world->running == NULL && mica_commands_count(system->commands) > 0) {
             return "systems: commands wait outside ticks";
+        }
+        if (!systems->ticking && system->requests.count > 0) {
+            return "systems: requests wait outside ticks";
+        }
+        if (!system->removed && mi_system_look_up(systems, system->handle) != system) {
+            return "systems: one is not found by its handle";
         }
         if (system->started && !system->stop_due) {
             return "systems: one that was started is not going to be stopped";
@@ -229,7 +256,7 @@ const char *mica_stage_name(const mica_world *world, mica_stage stage) {
 static mica_stage add_stage(mica_world *world, const char *name, mica_stage neighbour, uint32_t offset,
                             const char *call) {
     mi_systems *systems = mi_systems_open(world, call);
-    if (systems == NULL) {
+    if (systems == NULL || mi_world_check_making(world, "a stage", call) != MICA_OK) {
         return -1;
     }
     if (name == NULL || name[0] == 0) {
@@ -293,30 +320,42 @@ mica_result mica_stage_run_while_paused(mica_world *world, mica_stage stage, boo
 
 // Finding systems
 
-mi_system *mi_system_resolve(const mica_world *world, mica_system handle, const char *call) {
-    const mi_systems *systems = mi_systems_find(world);
+mi_system *mi_system_look_up(const mi_systems *systems, uint64_t handle) {
+    if (handle > UINT32_MAX) {
+        const uint32_t place = find_asked_place(systems, handle);
+        mi_system *system = place < systems->asked.count ? systems->asked.data[place] : NULL;
+        return system != NULL && system->handle == handle ? system : NULL;
+    }
     uint32_t low = 0;
-    uint32_t high = systems != NULL ? systems->all.count : 0;
+    uint32_t high = systems->all.count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
         mi_system *system = systems->all.data[middle];
-        if (system->id == handle.id && !system->removed) {
-            return system;
+        if (system->id == handle) {
+            return system->handle == handle && !system->removed ? system : NULL;
         }
-        if (system->id < handle.id) {
+        if (system->id < handle) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    mi_fail(world != NULL ? &world->log : NULL, MICA_UNKNOWN, call, "there is no system {}", MI_UINT(handle.id));
     return NULL;
+}
+
+mi_system *mi_system_resolve(const mica_world *world, mica_system handle, const char *call) {
+    const mi_systems *systems = mi_systems_find(world);
+    mi_system *system = systems != NULL ? mi_system_look_up(systems, handle.id) : NULL;
+    if (system == NULL) {
+        mi_fail(world != NULL ? &world->log : NULL, MICA_UNKNOWN, call, "there is no system {}", MI_UINT(handle.id));
+    }
+    return system;
 }
 
 mica_system mica_system_find(const mica_world *world, const char *name) {
     const mi_systems *systems = mi_systems_find(world);
-    const mi_system *system = systems != NULL && name != NULL ? find_by_name(systems, name) : NULL;
-    return (mica_system){system != NULL ? system->id : 0};
+    const mi_system *system = systems != NULL && name != NULL ? mi_system_find(systems, name) : NULL;
+    return (mica_system){system != NULL ? system->handle : 0};
 }
 
 // The plan
@@ -386,7 +425,7 @@ int32_t mica_world_systems(mica_world *world, mica_system *handles, int32_t capa
         }
         system->listing = systems->listing;
         if (count < capacity) {
-            handles[count] = (mica_system){system->id};
+            handles[count] = (mica_system){system->handle};
         }
         count++;
     }
@@ -395,16 +434,33 @@ int32_t mica_world_systems(mica_world *world, mica_system *handles, int32_t capa
 
 // Adding
 
-static mica_result check_def(const mi_systems *systems, const mica_system_def *def, const char *call) {
+static mica_result check_stages(const mi_systems *systems, const mica_system_def *def, const char *call) {
+    const mica_log_handler *log = &systems->world->log;
+    for (int32_t i = -1; i < def->also_count; i++) {
+        const mica_stage stage = i < 0 ? def->stage : def->also[i].stage;
+        if (stage < 0 || (uint32_t)stage >= systems->stages.count) {
+            return mi_fail(log, MICA_INVALID, call, "system \"{}\" names stage {}, which there is not",
+                           MI_TEXT(def->name), MI_INT(stage));
+        }
+        bool is_named_twice = i >= 0 && stage == def->stage;
+        for (int32_t k = 0; k < i; k++) {
+            is_named_twice |= stage == def->also[k].stage;
+        }
+        if (is_named_twice) {
+            return mi_fail(log, MICA_INVALID, call, "system \"{}\" names stage \"{}\" twice", MI_TEXT(def->name),
+                           MI_TEXT(systems->stages.data[stage]));
+        }
+    }
+    return MICA_OK;
+}
+
+mica_result mi_system_check_def(const mi_systems *systems, const mica_system_def *def, const char *call) {
     const mica_log_handler *log = &systems->world->log;
     if (def == NULL || def->name == NULL || def->name[0] == 0) {
         return mi_fail_plain(log, MICA_INVALID, call, "a system needs a name");
     }
     if (def->run == NULL) {
         return mi_fail(log, MICA_INVALID, call, "system \"{}\" has no function to run", MI_TEXT(def->name));
-    }
-    if (find_by_name(systems, def->name) != NULL) {
-        return mi_fail(log, MICA_EXISTS, call, "there is a system \"{}\" already", MI_TEXT(def->name));
     }
     if (def->also_count < 0 || def->also_count > MICA_SYSTEM_STAGE_MAX) {
         return mi_fail(log, MICA_INVALID, call, "system \"{}\" has {} further stages, which is not 0 to {}",
@@ -418,31 +474,16 @@ static mica_result check_def(const mi_systems *systems, const mica_system_def *d
         return mi_fail(log, MICA_INVALID, call, "the budget of system \"{}\" is negative, or too long",
                        MI_TEXT(def->name));
     }
-    return MICA_OK;
+    const mica_result result = mi_turn_check_rate(systems->world, def, call);
+    return result == MICA_OK ? check_stages(systems, def, call) : result;
 }
 
-static mica_result add_places(const mi_systems *systems, mi_system *system, const mica_system_def *def,
-                              const char *call) {
-    const mica_log_handler *log = &systems->world->log;
+static void add_places(mi_system *system, const mica_system_def *def) {
     mi_plan_system *order = &system->order;
     order->places[order->place_count++] = (mica_system_place){def->stage, def->priority};
     for (int32_t i = 0; i < def->also_count; i++) {
         order->places[order->place_count++] = def->also[i];
     }
-    for (uint32_t i = 0; i < order->place_count; i++) {
-        const mica_stage stage = order->places[i].stage;
-        if (stage < 0 || (uint32_t)stage >= systems->stages.count) {
-            return mi_fail(log, MICA_INVALID, call, "system \"{}\" names stage {}, which there is not",
-                           MI_TEXT(def->name), MI_INT(stage));
-        }
-        for (uint32_t k = 0; k < i; k++) {
-            if (order->places[k].stage == stage) {
-                return mi_fail(log, MICA_INVALID, call, "system \"{}\" names stage \"{}\" twice", MI_TEXT(def->name),
-                               MI_TEXT(systems->stages.data[stage]));
-            }
-        }
-    }
-    return MICA_OK;
 }
 
 static mica_result add_texts(mica_world *world, mi_system *system, const mica_system_def *def, const char *call) {
@@ -546,6 +587,7 @@ static void number_names(mi_systems *systems, uint32_t place) {
     }
 }
 
+// Lets the system be found.
 static void enter_name(mi_systems *systems, mi_system *system) {
     uint32_t place;
     find_place(systems, system->order.name, &place);
@@ -554,6 +596,13 @@ static void enter_name(mi_systems *systems, mi_system *system) {
     *at = system;
     systems->named.count++;
     number_names(systems, place);
+    if (system->handle != system->id) {
+        const uint32_t asked_place = find_asked_place(systems, system->handle);
+        at = systems->asked.data + asked_place;
+        memmove(at + 1, at, (systems->asked.count - asked_place) * sizeof(*at));
+        *at = system;
+        systems->asked.count++;
+    }
 }
 
 static void leave_name(mi_systems *systems, const mi_system *system) {
@@ -561,6 +610,12 @@ static void leave_name(mi_systems *systems, const mi_system *system) {
     systems->named.count--;
     memmove(at, at + 1, (systems->named.count - system->place) * sizeof(*at));
     number_names(systems, system->place);
+    if (system->handle != system->id) {
+        const uint32_t asked_place = find_asked_place(systems, system->handle);
+        at = systems->asked.data + asked_place;
+        systems->asked.count--;
+        memmove(at, at + 1, (systems->asked.count - asked_place) * sizeof(*at));
+    }
 }
 
 static bool lists_order(const mi_plan_system *order) {
@@ -598,6 +653,8 @@ static mica_result enter(mi_systems *systems, mi_system *system, const char *cal
     }
     if (MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->all, (size_t)systems->all.count + 1) &&
         MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->named, (size_t)systems->all.count + 1) &&
+        (system->handle == 0 ||
+         MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->asked, (size_t)systems->asked.count + 1)) &&
         MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->started, (size_t)systems->all.count + 1)) {
         const bool has_order = is_ordered(systems, system);
         systems->all.data[systems->all.count++] = system;
@@ -605,6 +662,7 @@ static mica_result enter(mi_systems *systems, mi_system *system, const char *cal
         if (result == MICA_OK) {
             systems->plan_age = has_order ? systems->plan_age : MI_PLAN_VOID;
             system->id = ++systems->last_id;
+            system->handle = system->handle == 0 ? system->id : system->handle;
             enter_name(systems, system);
             return MICA_OK;
         }
@@ -620,19 +678,19 @@ mica_random mi_system_first_random(const mica_world *world, const char *name) {
     return mica_random_split_named(&seeded, name);
 }
 
-mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
-    static const char call[] = "mica_system_add";
-    mi_systems *systems = mi_systems_open(world, call);
-    if (systems == NULL || mi_world_check_making(world, "a system", call) != MICA_OK ||
-        check_def(systems, def, call) != MICA_OK) {
-        return (mica_system){0};
+mi_system *mi_system_enter(mi_systems *systems, const mica_system_def *def, uint64_t handle, const char *call) {
+    mica_world *world = systems->world;
+    if (mi_system_find(systems, def->name) != NULL) {
+        mi_fail(&world->log, MICA_EXISTS, call, "there is a system \"{}\" already", MI_TEXT(def->name));
+        return NULL;
     }
     mi_system *system =
         mi_heap_allocate_zeroed(&world->heap, MICA_MEMORY_SYSTEMS, sizeof(*system), _Alignof(mi_system));
     if (system == NULL) {
         mi_fail_memory(&world->log, call, sizeof(*system));
-        return (mica_system){0};
+        return NULL;
     }
+    system->handle = handle;
     system->functions[MI_CALL_START] = def->start;
     system->functions[MI_CALL_RUN] = def->run;
     system->functions[MI_CALL_STOP] = def->stop;
@@ -643,15 +701,40 @@ mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
     system->runs_while_paused = def->runs_while_paused;
     system->budget_nanoseconds = def->budget_seconds > 0 ? (uint64_t)(def->budget_seconds * 1e9) : UINT64_MAX;
     system->begun_before = systems->begun_count;
-    if (mi_turn_make(&system->turn, world, def, call) != MICA_OK || add_places(systems, system, def, call) != MICA_OK ||
-        add_texts(world, system, def, call) != MICA_OK ||
+    add_places(system, def);
+    if (mi_turn_make(&system->turn, world, def, call) != MICA_OK || add_texts(world, system, def, call) != MICA_OK ||
         mi_system_make_queries(systems, system, def, call) != MICA_OK ||
         add_access(world, system, def, call) != MICA_OK || add_commands(world, system, def, call) != MICA_OK ||
         add_state(world, system, def, call) != MICA_OK || enter(systems, system, call) != MICA_OK) {
         free_system(world, system);
+        return NULL;
+    }
+    return system;
+}
+
+mica_system mica_system_add(mica_world *world, const mica_system_def *def) {
+    static const char call[] = "mica_system_add";
+    mi_systems *systems = mi_systems_open(world, call);
+    if (systems == NULL || mi_system_check_def(systems, def, call) != MICA_OK) {
         return (mica_system){0};
     }
-    return (mica_system){system->id};
+    if (*mi_world_in_span(world)) {
+        mi_world_fail_in_span(world, "adds systems behind it", call);
+        return (mica_system){0};
+    }
+    if (mi_requests_are_due(world)) {
+        return mi_request_add(systems, def, call);
+    }
+    const mi_system *system = mi_system_enter(systems, def, 0, call);
+    return (mica_system){system == NULL ? 0 : system->handle};
+}
+
+void mi_system_withdraw(mi_systems *systems, mi_system *system) {
+    MI_ASSERT(systems->all.data[systems->all.count - 1] == system);
+    leave_name(systems, system);
+    systems->all.count--;
+    systems->plan_age = MI_PLAN_VOID;
+    free_system(systems->world, system);
 }
 
 // Removing
@@ -725,23 +808,37 @@ void mi_systems_sweep(mi_systems *systems) {
     systems->stopping = false;
 }
 
+void mi_system_leave(mi_systems *systems, mi_system *system) {
+    leave_name(systems, system);
+    system->removed = true;
+    systems->removed_count++;
+    systems->plan_age = MI_PLAN_VOID;
+}
+
+void mi_system_come_back(mi_systems *systems, mi_system *system) {
+    enter_name(systems, system);
+    system->removed = false;
+    systems->removed_count--;
+    systems->plan_age = MI_PLAN_VOID;
+}
+
 mica_result mica_system_remove(mica_world *world, mica_system handle) {
     mi_system *system = mi_system_resolve(world, handle, __func__);
     if (system == NULL) {
         return MICA_UNKNOWN;
     }
     mi_systems *systems = mi_systems_find(world);
-    if (mi_world_check_making(world, "a system", __func__) != MICA_OK) {
-        return MICA_LOCKED;
+    if (*mi_world_in_span(world)) {
+        return mi_world_fail_in_span(world, "removes systems behind it", __func__);
+    }
+    if (mi_requests_are_due(world)) {
+        return mi_request_remove(systems, system, __func__);
     }
     const bool now = !systems->ticking && !systems->stopping;
     if (now && mi_world_check_structure(world, __func__) != MICA_OK) {
         return MICA_LOCKED;
     }
-    leave_name(systems, system);
-    system->removed = true;
-    systems->removed_count++;
-    systems->plan_age = MI_PLAN_VOID;
+    mi_system_leave(systems, system);
     if (now) {
         mi_systems_sweep(systems);
     }

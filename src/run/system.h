@@ -18,8 +18,9 @@ typedef struct mi_checked {
 } mi_checked;
 
 typedef struct mi_system {
-    mi_plan_system order; // first: a plan's steps lead back to the system
-    uint32_t id;
+    mi_plan_system order;                // first: a plan's steps lead back to the system
+    uint32_t id;                         // grows in order of addition
+    uint64_t handle;                     // of who asked for it and the how manieth that was; else its id
     uint32_t place;                      // in `named`
     void (*functions[3])(mica_run *run); // by mi_call, but for the condition; those to start and to stop may be NULL
     mi_checked checked;
@@ -36,11 +37,14 @@ typedef struct mi_system {
     MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type, ascending by the types' names
     bool enabled;                                // in the running tick
     bool enabled_next;
-    uint32_t enabled_by; // the step of the plan that has said so in the running tick
-    bool enabled_first;  // as it was added
-    bool started;        // its start function has run, as far as the world's state says
-    bool stop_due;       // its stop function has to run: it counts as started, or did before a restore
-    bool removed;        // from the next tick on
+    uint32_t enabled_by;                  // the step of the plan that has said so in the running tick
+    bool enabled_first;                   // as it was added
+    bool started;                         // its start function has run, as far as the world's state says
+    bool stop_due;                        // its stop function has to run: it counts as started, or did before a restore
+    bool removed;                         // from the next tick on
+    MI_ARRAY(struct mi_request) requests; // of the running tick, in the order of asking
+    uint32_t request_count_done;          // that are carried out
+    uint32_t asked_count;                 // systems that it has ever asked for
     bool runs_while_paused;
     mi_turn turn;
     uint64_t since;        // version of its last run that did not fail; 0: none
@@ -138,6 +142,7 @@ typedef struct mi_systems {
     mica_world *world;
     MI_ARRAY(mi_system *) all;          // ascending by id; those removed during a tick stay until it ends
     MI_ARRAY(mi_system *) named;        // those that are not removed, ascending by name; has room for all
+    MI_ARRAY(mi_system *) asked;        // of the named ones those that systems have asked for, ascending by handle
     MI_ARRAY(mi_system *) started;      // whose stop functions are due, in order of start; has room for all
     MI_ARRAY(const char *) stages;      // names by stage
     MI_ARRAY(bool) stages_while_paused; // by stage: all its systems run while the world is paused
@@ -154,6 +159,7 @@ typedef struct mi_systems {
     uint32_t listing;           // grows with each mica_world_systems
     uint64_t paused_step_count; // steps of the paused world; no state, as it counts for those alone
     uint64_t version_before;    // the world's, when the running step began
+    bool has_requests;          // of systems, in the running tick
     bool ticking;
     bool stopping;              // stop functions run
     bool is_paused_step;        // what runs is a step of the paused world
@@ -201,6 +207,22 @@ mica_result mi_systems_prepare(mi_systems *systems, const char *call);
 
 // The system of a number, unless it was removed; NULL: MICA_UNKNOWN, set for `call`.
 mi_system *mi_system_resolve(const mica_world *world, mica_system handle, const char *call);
+
+// Parts of adding and removing, for requests (requests.h). Each that fails has set its error for `call`.
+
+// What shows without making anything of the definition, but for the name. Checks the stages as well.
+mica_result mi_system_check_def(const mi_systems *systems, const mica_system_def *def, const char *call);
+// The system of a name that is not removed; NULL: there is none. Sets no error.
+mi_system *mi_system_find(const mi_systems *systems, const char *name);
+// As mi_system_resolve. Sets no error.
+mi_system *mi_system_look_up(const mi_systems *systems, uint64_t handle);
+// Adds a system; `handle` 0: it is its number. NULL: nothing has changed.
+mi_system *mi_system_enter(mi_systems *systems, const mica_system_def *def, uint64_t handle, const char *call);
+// Takes the one that was added last out again. It has not run.
+void mi_system_withdraw(mi_systems *systems, mi_system *system);
+// Removes a system from the next tick on; and takes that back.
+void mi_system_leave(mi_systems *systems, mi_system *system);
+void mi_system_come_back(mi_systems *systems, mi_system *system);
 
 // Lists in `described` all systems that are not removed, in order of addition. False: out of memory. Sets no error.
 bool mi_systems_describe(mi_systems *systems);

@@ -15,7 +15,7 @@
 
 // Making
 
-static mica_result check_rate(const mica_world *world, const mica_system_def *def, const char *call) {
+mica_result mi_turn_check_rate(const mica_world *world, const mica_system_def *def, const char *call) {
     if (def->every < 0 || def->offset < 0 || (def->offset > 0 && def->offset >= def->every)) {
         return mi_fail(&world->log, MICA_INVALID, call, "system \"{}\" is to run every {} ticks from tick {} on",
                        MI_TEXT(def->name), MI_INT(def->every), MI_INT(def->offset));
@@ -62,7 +62,7 @@ static mica_result make_gate(mi_gate *gate, mica_world *world, const mica_system
 }
 
 mica_result mi_turn_make(mi_turn *turn, mica_world *world, const mica_system_def *def, const char *call) {
-    mica_result result = check_rate(world, def, call);
+    mica_result result = MICA_OK;
     for (uint32_t i = 0; result == MICA_OK && i < MICA_SYSTEM_GATE_MAX && def->gates[i].use != MICA_GATE_NONE; i++) {
         result = make_gate(&turn->gates[turn->gate_count++], world, def, &def->gates[i], call);
     }

@@ -43,7 +43,10 @@ static inline bool mi_turn_has_state(const mi_turn *turn) {
     return mi_turn_is_rated(turn) || turn->gate_count > 0;
 }
 
-// Takes over what a definition says of turns. As mica_system_add, with the error set for `call`.
+// MICA_OK, or MICA_INVALID set for `call`: the definition has a rate that there is not.
+mica_result mi_turn_check_rate(const mica_world *world, const mica_system_def *def, const char *call);
+// Takes over what a definition says of turns, whose rate was checked. As mica_system_add, with the error set for
+// `call`.
 mica_result mi_turn_make(mi_turn *turn, mica_world *world, const mica_system_def *def, const char *call);
 
 // Adds when a gate lets its system run: "while Phase is PLAYING". A value without a name is told by its number.

@@ -253,10 +253,8 @@ static void loop_wrongly(mica_run *run) {
     // What all systems would see belongs to exclusive ones, on any number of threads.
     const char *beside = "system \"wrong\" runs, maybe beside others";
     holds = holds && mica_query_create(world, (const mica_term[]){mica_read(Heat), mica_read(Shot)}, 2) == NULL &&
+            is_refused(mica_last_result(), MICA_LOCKED, beside) && mica_stage_add_after(world, "x", MICA_LAST) == -1 &&
             is_refused(mica_last_result(), MICA_LOCKED, beside) &&
-            mica_system_add(world, &(mica_system_def){.name = "x", .run = nest}).id == 0 &&
-            is_refused(mica_last_result(), MICA_LOCKED, beside) &&
-            is_refused(mica_system_remove(world, mica_run_system(run)), MICA_LOCKED, beside) &&
             is_refused(mica_world_pause(world, true), MICA_LOCKED, beside) && mica_entity_is_null(mica_create(world)) &&
             is_refused(mica_last_result(), MICA_LOCKED, "while system \"wrong\" runs");
     if (!holds) {
@@ -342,6 +340,64 @@ static void a_walk_that_is_left_open_fails_the_tick_and_locks_nothing(void **sta
         assert_true(mica_alive(world, mica_create(world)));
     }
     end(world);
+}
+
+static void destroy_first(mica_run *run) {
+    must(run, mica_destroy(mica_run_commands(run), mica_query_first(mica_run_query(run, 0))) == MICA_OK);
+}
+
+static void the_second_in_the_plan_to_destroy_is_skipped(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 5; threads += 2) {
+        mica_world *world = begin(threads);
+        for (int32_t i = 0; i < 10; i++) {
+            mica_spawn(world, mica_value_of(Place, {0}));
+        }
+        static const char *const names[] = {"first", "second", "third"};
+        for (int32_t i = 0; i < 3; i++) {
+            add(world,
+                &(mica_system_def){
+                    .name = names[i], .run = destroy_first, .query_count = 1, .queries = {{{mica_read(Place)}}}});
+        }
+        for (int32_t i = 0; i < 4; i++) {
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        assert_int_equal(mica_world_entity_count(world), 6);
+        for (int32_t i = 0; i < 3; i++) {
+            mica_system_stats stats;
+            assert_int_equal(mica_system_statistics(world, mica_system_find(world, names[i]), &stats), MICA_OK);
+            assert_int_equal(stats.command_count, i == 0 ? 4 : 0);
+            assert_int_equal(stats.command_skipped_count, i == 0 ? 0 : 4);
+        }
+        end(world);
+    }
+}
+
+static void a_disabled_system_holds_nobody_up(void **state) {
+    (void)state;
+    static const int64_t numbers[3] = {0, 1, 2}; // below those that fail
+    for (int32_t threads = 1; threads <= 5; threads += 2) {
+        memset(runs, 0, sizeof(runs));
+        mica_world *world = begin(threads);
+        mica_spawn(world, mica_value_of(Place, {0}));
+        static const char *const names[] = {"before", "disabled", "behind"};
+        for (int32_t i = 0; i < 3; i++) { // each waits for the one before it
+            add(world, &(mica_system_def){.name = names[i],
+                                          .run = count_run,
+                                          .query = {mica_write(Place)},
+                                          .user = (void *)(uintptr_t)&numbers[i]});
+        }
+        for (int32_t i = 0; i < 4; i++) {
+            if (i == 1 || i == 3) {
+                assert_int_equal(mica_system_enable(world, mica_system_find(world, "disabled"), i == 3), MICA_OK);
+            }
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        }
+        assert_int_equal(runs[0], 4);
+        assert_int_equal(runs[1], 2);
+        assert_int_equal(runs[2], 4);
+        end(world);
+    }
 }
 
 static void fail_span(mica_run *run, mica_iter *span, void *user) {
@@ -1019,6 +1075,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(misuse_is_refused_on_any_number_of_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_failure_in_the_plan_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_walk_that_is_left_open_fails_the_tick_and_locks_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_second_in_the_plan_to_destroy_is_skipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_disabled_system_holds_nobody_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_span_that_fails_fails_the_tick, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_that_fails_is_taken_back_on_several_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_writes_what_is_observed_runs_alone, set_up, tear_down),
