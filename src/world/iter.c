@@ -249,7 +249,7 @@ static inline uint8_t *find_column(const mica_iter *iter, mica_component compone
 
 // Where the span's rows begin in it.
 static inline uint8_t *find_rows(const mica_iter *iter, mica_component component, uint8_t *column) {
-    if (MICA_LIKELY(iter->ready_count != 0 || iter->walk != NULL || column == NULL)) {
+    if (MICA_LIKELY(column == NULL || iter->ready_count != 0 || iter->walk != NULL)) {
         return column;
     }
     const mica_query *query = iter->query;
