@@ -828,7 +828,7 @@ static void systems_of_the_main_thread_keep_the_order_of_the_plan(void **state) 
 static struct {
     pthread_t thread;                           // that runs the loop
     uint32_t has_begun, other_has_begun, helps; // atomic
-    uint32_t shown;                             // atomic
+    uint32_t other_ends, shown;                 // atomic
     uint32_t helped_count;                      // spans that the main thread has visited before
 } helped;
 
@@ -852,7 +852,8 @@ static void help_span(mica_run *run, mica_iter *span, void *user) {
     }
     raise_flag(&helped.helps);
     helped.helped_count += __atomic_load_n(&helped.shown, __ATOMIC_ACQUIRE) == 0;
-    for (int32_t i = 0; i < 50; i++) {
+    wait_for_flag(&helped.other_ends); // "show" is handed back by its thread in a moment, long before the last span
+    for (int32_t i = 0; i < 2000; i++) {
         sched_yield();
     }
 }
@@ -878,6 +879,7 @@ static void wait_for_help(mica_run *run) {
     if (mica_run_tick(run) > 0) {
         wait_for_flag(&helped.helps);
     }
+    raise_flag(&helped.other_ends);
 }
 
 static void show_at_last(mica_run *run) {
