@@ -23,6 +23,9 @@ bench_session bench_session_make(bool quick) {
     return (bench_session){
         .clock = bench_clock,
         .calibrate = bench_calibrate,
+        .wall_clock = bench_wall_clock,
+        .unpin = bench_unpin,
+        .pin = bench_pin,
         .budget_nanoseconds = quick ? 500000000 : 2000000000,
         .spare_nanoseconds = 120000000000,
         .kept_wanted = quick ? 5 : 31,
@@ -244,7 +247,7 @@ static bench_result weigh_pair(const row_pair *pair) {
     return result;
 }
 
-bench_result bench_measure(bench_session *session, const bench_row *row) {
+static bench_result measure_row(bench_session *session, const bench_row *row) {
     row_pair pair = {.row = row, .mica = row->mica->set_up(row->n)};
     if (row->limit != NULL) {
         pair.limit = row->limit->set_up(row->n);
@@ -259,5 +262,18 @@ bench_result bench_measure(bench_session *session, const bench_row *row) {
     if (pair.mica != NULL) {
         row->mica->tear_down(pair.mica);
     }
+    return result;
+}
+
+bench_result bench_measure(bench_session *session, const bench_row *row) {
+    if (!row->mica->has_threads) {
+        return measure_row(session, row);
+    }
+    int64_t (*const clock)(void) = session->clock;
+    session->clock = session->wall_clock;
+    session->unpin();
+    const bench_result result = measure_row(session, row);
+    session->pin();
+    session->clock = clock;
     return result;
 }

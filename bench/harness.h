@@ -68,9 +68,12 @@ typedef struct bench_result {
 typedef struct bench_session {
     int64_t (*clock)(void);
     int64_t (*calibrate)(void);
-    int64_t budget_nanoseconds; ///< For one row; five times that while fewer than `kept_least` samples are kept.
-    int64_t spare_nanoseconds;  ///< What all rows together may still take beyond their budgets.
-    int32_t kept_wanted;        ///< A row ends with that many samples kept, within its budget or not.
+    int64_t (*wall_clock)(void); ///< Of rows with several threads,
+    bool (*unpin)(void);         ///< which get all cores before they are set up,
+    bool (*pin)(void);           ///< and one again afterwards.
+    int64_t budget_nanoseconds;  ///< For one row; five times that while fewer than `kept_least` samples are kept.
+    int64_t spare_nanoseconds;   ///< What all rows together may still take beyond their budgets.
+    int32_t kept_wanted;         ///< A row ends with that many samples kept, within its budget or not.
     int32_t kept_least;
     int64_t best_calibration; ///< Of all rows so far; 0 at first.
 } bench_session;

@@ -1,8 +1,9 @@
 // The one place where the benchmarks meet the operating system.
 //
 // Time is processor time of the thread, not time on the wall: rows run on one thread, and a sample that the scheduler
-// interrupted is as good as any other. What does disturb a sample (a slower clock, a stolen core) also slows the
-// calibration loop, which is timed in the same way.
+// interrupted is as good as any other. Rows of several threads are the exception: what they take is time on the wall.
+// What does disturb a sample (a slower clock, a stolen core) also slows the calibration loop, which is timed in the
+// same way.
 //
 // Pages are asked for explicitly, since the system's default for large allocations differs from machine to machine, and
 // a factor of five in the price of a page fault would be taken for a merit of one side.
@@ -102,6 +103,26 @@ int64_t bench_clock(void) {
     timespec_get(&now, TIME_UTC);
 #endif
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t bench_wall_clock(void) {
+    struct timespec now;
+#if defined(CLOCK_MONOTONIC)
+    clock_gettime(CLOCK_MONOTONIC, &now);
+#else
+    timespec_get(&now, TIME_UTC);
+#endif
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool bench_unpin(void) {
+#if defined(__linux__)
+    cpu_set_t cores;
+    memset(&cores, 0xff, sizeof cores); // the system leaves out those that there are not
+    return sched_setaffinity(0, sizeof cores, &cores) == 0;
+#else
+    return false;
+#endif
 }
 
 bool bench_pin(void) {

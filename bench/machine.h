@@ -23,8 +23,15 @@ bench_machine bench_machine_read(void);
 /// Nanoseconds of processor time that the calling thread has used: what other processes take in between is not counted.
 int64_t bench_clock(void);
 
-/// Keeps the calling thread on the core that it runs on now. Returns false where the system does not allow it.
+/// Nanoseconds on the wall: for what several threads do.
+int64_t bench_wall_clock(void);
+
+/// Keeps the calling thread, and those that it starts, on the core that it runs on now. Returns false where the system
+/// does not allow it.
 bool bench_pin(void);
+
+/// Lets the calling thread, and those that it starts from now on, run on all cores. Likewise.
+bool bench_unpin(void);
 
 /// Does a fixed amount of integer work, about a millisecond, and returns the nanoseconds it took.
 int64_t bench_calibrate(void);

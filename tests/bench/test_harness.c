@@ -251,6 +251,43 @@ static void sampling_ends_when_enough_samples_are_kept(void **context) {
     assert_near(result.ratio, 1);
 }
 
+static int32_t unpinned_count, pinned_count;
+static bool was_unpinned_first;
+
+static int64_t fake_wall_clock(void) {
+    return clock_now += 3 * clock_step;
+}
+
+static bool fake_unpin(void) {
+    unpinned_count++;
+    was_unpinned_first = !counters[0].exists; // threads take over what their maker may use
+    return true;
+}
+
+static bool fake_pin(void) {
+    pinned_count++;
+    return true;
+}
+
+static void rows_with_threads_have_all_cores_and_the_clock_on_the_wall(void **context) {
+    (void)context;
+    bench_session session = fake_session(1000, steady, 1);
+    session.wall_clock = fake_wall_clock;
+    session.unpin = fake_unpin;
+    session.pin = fake_pin;
+    counters[0].exists = false;
+    bench_side threads = first;
+    threads.has_threads = true;
+    const bench_row row = row_of(&threads, &second);
+    const bench_result result = bench_measure(&session, &row);
+    assert_near(result.mica, 300);
+    assert_near(result.limit, 300);
+    assert_true(was_unpinned_first);
+    assert_int_equal(unpinned_count, 1);
+    assert_int_equal(pinned_count, 1);
+    assert_true(session.clock == fake_clock);
+}
+
 static void both_sides_run_equally_often_and_are_prepared_each_time(void **context) {
     (void)context;
     bench_session session = fake_session(1000, steady, 1);
@@ -538,6 +575,7 @@ int main(void) {
         cmocka_unit_test(pattern_selects_its_own_name_alone),
         cmocka_unit_test(pattern_with_a_slash_at_the_end_selects_what_begins_so),
         cmocka_unit_test(sampling_ends_when_enough_samples_are_kept),
+        cmocka_unit_test(rows_with_threads_have_all_cores_and_the_clock_on_the_wall),
         cmocka_unit_test(both_sides_run_equally_often_and_are_prepared_each_time),
         cmocka_unit_test(short_runs_are_repeated_within_a_sample),
         cmocka_unit_test(one_side_that_needs_preparation_keeps_both_from_repeating),
