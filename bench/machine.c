@@ -95,16 +95,6 @@ bench_machine bench_machine_read(void) {
 }
 #endif
 
-int64_t bench_clock(void) {
-    struct timespec now;
-#if defined(CLOCK_THREAD_CPUTIME_ID)
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-#else
-    timespec_get(&now, TIME_UTC);
-#endif
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int64_t bench_wall_clock(void) {
     struct timespec now;
 #if defined(CLOCK_MONOTONIC)
@@ -113,6 +103,16 @@ int64_t bench_wall_clock(void) {
     timespec_get(&now, TIME_UTC);
 #endif
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t bench_clock(void) {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+#else
+    return bench_wall_clock();
+#endif
 }
 
 bool bench_unpin(void) {

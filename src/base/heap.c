@@ -234,9 +234,9 @@ char *mi_heap_copy_text(mi_heap *heap, mica_memory_purpose purpose, const char *
     return copy;
 }
 
-void mi_heap_release_text(mi_heap *heap, mica_memory_purpose purpose, char *text) {
+void mi_heap_release_text(mi_heap *heap, mica_memory_purpose purpose, const char *text) {
     if (text != NULL) {
-        mi_heap_release(heap, purpose, text, strlen(text) + 1, 1);
+        mi_heap_release(heap, purpose, (char *)(uintptr_t)text, strlen(text) + 1, 1);
     }
 }
 

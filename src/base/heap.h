@@ -58,7 +58,8 @@ mica_memory_usage mi_heap_usage(const mi_heap *heap);
 
 // A copy of a text closed by zero, to be released with mi_heap_release_text.
 char *mi_heap_copy_text(mi_heap *heap, mica_memory_purpose purpose, const char *text);
-void mi_heap_release_text(mi_heap *heap, mica_memory_purpose purpose, char *text);
+// `text` NULL is allowed.
+void mi_heap_release_text(mi_heap *heap, mica_memory_purpose purpose, const char *text);
 
 // True, and the product in `bytes`, unless it does not fit.
 static inline bool mi_size_product(size_t a, size_t b, size_t *bytes) {

@@ -8,17 +8,11 @@
 
 static const mica_memory_purpose purpose = MICA_MEMORY_SYSTEMS;
 
-static void free_text(mi_heap *heap, const char *text) {
-    if (text != NULL) {
-        mi_heap_release_text(heap, purpose, (char *)(uintptr_t)text);
-    }
-}
-
 void mi_definition_free(mi_heap *heap, mica_system_def *def) {
-    free_text(heap, def->name);
+    mi_heap_release_text(heap, purpose, def->name);
     for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
-        free_text(heap, def->before[i]);
-        free_text(heap, def->after[i]);
+        mi_heap_release_text(heap, purpose, def->before[i]);
+        mi_heap_release_text(heap, purpose, def->after[i]);
     }
     mi_heap_release(heap, purpose, def, sizeof(*def), _Alignof(mica_system_def));
 }

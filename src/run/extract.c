@@ -45,9 +45,7 @@ static void free_extract(mica_extract *extract) {
             mi_array_free(heap, purpose, &extract->frames[i].lists[k], list->item_byte_size, list->item_align);
         }
     }
-    if (extract->name != NULL) {
-        mi_heap_release_text(heap, purpose, extract->name);
-    }
+    mi_heap_release_text(heap, purpose, extract->name);
     mi_heap_release(heap, purpose, extract, sizeof(*extract), _Alignof(mica_extract));
 }
 

@@ -6,10 +6,10 @@
 // that may run beside others ask (requests.h).
 //
 // Invariants: `all` ascends by id, so that a number is found by bisection; `named` holds exactly those that are not
-// removed and ascends by name, no two of which are the same; `asked` holds those of them whose handle is not their id
-// and ascends by handle; the constraints between those have no cycle; no step of
-// `plan` names a system that is gone unless plan_age is MI_PLAN_VOID; `started` holds exactly the systems whose
-// `stop_due` is set, which those that count as started all are.
+// removed and ascends by name, no two of which are the same; the constraints between those have no cycle; `asked` holds
+// those of them whose handle is not their id and ascends by handle; no step of `plan` names a system that is gone
+// unless plan_age is MI_PLAN_VOID; `started` holds exactly the systems whose `stop_due` is set, which those that count
+// as started all are.
 #include "run/batch.h"
 #include "run/extract.h"
 #include "run/hardware.h"
@@ -78,12 +78,6 @@ static uint32_t find_asked_place(const mi_systems *systems, uint64_t handle) {
     return low;
 }
 
-static void free_text(mi_heap *heap, const char *text) {
-    if (text != NULL) {
-        mi_heap_release_text(heap, MICA_MEMORY_SYSTEMS, (char *)(uintptr_t)text);
-    }
-}
-
 static void free_system(mica_world *world, mi_system *system) {
     mi_heap *heap = &world->heap;
     if (system->state != NULL) {
@@ -106,10 +100,10 @@ static void free_system(mica_world *world, mi_system *system) {
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &system->declared);
     mi_requests_free(system, heap);
     mi_access_free(&system->order.access, heap);
-    free_text(heap, system->order.name);
+    mi_heap_release_text(heap, MICA_MEMORY_SYSTEMS, system->order.name);
     for (int32_t i = 0; i < MICA_SYSTEM_ORDER_MAX; i++) {
-        free_text(heap, system->order.before[i]);
-        free_text(heap, system->order.after[i]);
+        mi_heap_release_text(heap, MICA_MEMORY_SYSTEMS, system->order.before[i]);
+        mi_heap_release_text(heap, MICA_MEMORY_SYSTEMS, system->order.after[i]);
     }
     mi_heap_release(heap, MICA_MEMORY_SYSTEMS, system, sizeof(*system), _Alignof(mi_system));
 }
@@ -136,7 +130,7 @@ static void free_systems(mica_world *world, void *state) {
     mi_systems *systems = state;
     mi_heap *heap = &world->heap;
     for (uint32_t i = MICA_STAGE_OWN; i < systems->stages.count; i++) {
-        free_text(heap, systems->stages.data[i]);
+        mi_heap_release_text(heap, MICA_MEMORY_SYSTEMS, systems->stages.data[i]);
     }
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->all);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &systems->named);
@@ -279,7 +273,7 @@ static mica_stage add_stage(mica_world *world, const char *name, mica_stage neig
     if (copy == NULL || !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages, (size_t)systems->stages.count + 1) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stage_order, (size_t)systems->stages.count + 1) ||
         !MI_RESERVE(heap, MICA_MEMORY_SYSTEMS, &systems->stages_while_paused, (size_t)systems->stages.count + 1)) {
-        free_text(heap, copy);
+        mi_heap_release_text(heap, MICA_MEMORY_SYSTEMS, copy);
         mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for stage \"{}\"", MI_TEXT(name));
         return -1;
     }

@@ -386,7 +386,7 @@ static void free_type(mi_heap *heap, mi_type *type) {
     MI_FREE(heap, MICA_MEMORY_SCHEMA, &type->closure);
     MI_FREE(heap, MICA_MEMORY_SCHEMA, &type->lanes);
     for (int32_t i = 0; i < type->info.index_count; i++) {
-        mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, (char *)(uintptr_t)type->indexes[i].field);
+        mi_heap_release_text(heap, MICA_MEMORY_SCHEMA, type->indexes[i].field);
     }
     mi_heap_release(heap, MICA_MEMORY_SCHEMA, type, sizeof(*type), _Alignof(mi_type));
 }

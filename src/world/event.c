@@ -771,9 +771,7 @@ static mica_event_reader *add_reader(mica_world *world, mi_event_queue *queue, c
     char *copy = mi_heap_copy_text(heap, MICA_MEMORY_EVENTS, name == NULL ? "reader" : name);
     if (reader == NULL || copy == NULL ||
         !MI_RESERVE(heap, MICA_MEMORY_EVENTS, &queue->readers, (size_t)queue->readers.count + 1)) {
-        if (copy != NULL) {
-            mi_heap_release_text(heap, MICA_MEMORY_EVENTS, copy);
-        }
+        mi_heap_release_text(heap, MICA_MEMORY_EVENTS, copy);
         mi_heap_release(heap, MICA_MEMORY_EVENTS, reader, sizeof(*reader), _Alignof(mica_event_reader));
         mi_fail(&world->log, MICA_OUT_OF_MEMORY, call, "out of memory for a reader of events of {}",
                 MI_TEXT(queue->type->info.name));

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
+#include "support/test_run.h"
+#include "support/test_shared_allocator.h"
 
 MICA_STRUCT_WITH(Value, (.storage = MICA_TABLE), { int32_t number; });
 MICA_STRUCT_WITH(Extra, (.storage = MICA_TABLE), { int64_t number; });
@@ -28,27 +29,7 @@ MICA_STRUCT_WITH(Child, (.storage = MICA_TABLE), {
 
 enum { ENTITIES = 3000, TICKS = 3, INDEX_MAX = 16 * ENTITIES, EVENTS = 4096 };
 
-static test_allocator allocator;
 static mica_entity entities[ENTITIES];
-
-static int set_up(void **state) {
-    (void)state;
-    test_allocator_init(&allocator);
-    mica_error_clear();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    test_allocator_finish(&allocator);
-    return 0;
-}
-
-static void must(mica_run *run, bool holds) {
-    if (!holds) {
-        mica_run_fail(run, mica_last_result(), mica_last_error());
-    }
-}
 
 static uint64_t mix(uint64_t sum, uint64_t value) {
     return (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (sum >> 29);

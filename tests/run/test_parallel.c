@@ -13,24 +13,9 @@
 #include <cmocka.h>
 
 #include "run/churn_world.h"
-#include "support/test_allocator.h"
+#include "support/test_shared_allocator.h"
 
 enum { TICKS = 40 };
-
-static test_allocator allocator;
-
-static int set_up(void **state) {
-    (void)state;
-    test_allocator_init(&allocator);
-    mica_error_clear();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    test_allocator_finish(&allocator);
-    return 0;
-}
 
 static mica_world *begin(int32_t thread_count) {
     mica_world *world = mica_world_create(&(mica_world_def){.name = "test",

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
 #include "support/test_run.h"
+#include "support/test_shared_allocator.h"
 
 MICA_STRUCT_WITH(Place, (.storage = MICA_TABLE), { int64_t x; });
 MICA_STRUCT_WITH(Heat, (.storage = MICA_POOL), { int64_t degrees; });
@@ -22,21 +22,6 @@ MICA_STRUCT(Right, { int64_t number; });
 enum { THREAD_COUNTS = 4 };
 
 static const int32_t thread_counts[THREAD_COUNTS] = {1, 2, 3, 8};
-
-static test_allocator allocator;
-
-static int set_up(void **state) {
-    (void)state;
-    test_allocator_init(&allocator);
-    mica_error_clear();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    test_allocator_finish(&allocator);
-    return 0;
-}
 
 static mica_world *begin(int32_t thread_count) {
     mica_world *world = mica_world_create(&(mica_world_def){

@@ -11,28 +11,14 @@
 #include <cmocka.h>
 
 #include "run/churn_world.h"
-#include "support/test_allocator.h"
+#include "support/test_shared_allocator.h"
 
 enum { COUNT = 300 };
 
 MICA_STRUCT_WITH(Unit, (.storage = MICA_TABLE, .indexes = {{"team", MICA_HASH}}), { int32_t team; });
 MICA_STRUCT(Sum, { uint64_t number; });
 
-static test_allocator allocator;
 static mica_order *order;
-
-static int set_up(void **state) {
-    (void)state;
-    test_allocator_init(&allocator);
-    mica_error_clear();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    test_allocator_finish(&allocator);
-    return 0;
-}
 
 static void note(mica_run *run, int64_t number) {
     Sum *sum = mica_resource_write(mica_run_world(run), Sum);
