@@ -250,9 +250,13 @@ static void resolve_piece(resolve_part *part, uint32_t number) {
 static void run_resolve_part(mi_job *job) {
     resolve_part *part = (resolve_part *)(void *)job;
     resolve_step *step = part->step;
+    const mica_jobs *jobs = step->pass->world->jobs;
     mi_os_set_float_mode(step->pass->float_mode);
-    for (uint32_t number = mi_take_next(&step->next); number < step->piece_count; number = mi_take_next(&step->next)) {
+    uint32_t number = mi_take_next(&step->next);
+    // A helper that has to go leaves the rest to the others: the thread that resolves is never wanted elsewhere.
+    while (number < step->piece_count) {
         resolve_piece(part, number);
+        number = mi_jobs_is_wanted(jobs) ? step->piece_count : mi_take_next(&step->next);
     }
 }
 
@@ -273,12 +277,13 @@ static void share_step(resolve_step *step, uint32_t part_count) {
     mica_jobs *jobs = step->pass->world->jobs;
     resolve_part parts[PART_COUNT_MOST];
     mi_job_group group = {0};
-    parts[0] = (resolve_part){.step = step};
-    for (uint32_t i = 1; i < part_count; i++) {
+    for (uint32_t i = 0; i < part_count; i++) {
         parts[i] = (resolve_part){.job.function = run_resolve_part, .step = step};
+    }
+    for (uint32_t i = 1; i < part_count; i++) {
         mi_jobs_start(jobs, &group, &parts[i].job);
     }
-    run_resolve_part(&parts[0].job);
+    mi_jobs_run(jobs, &group, &parts[0].job);
     mi_jobs_wait(jobs, &group);
 }
 

@@ -1,11 +1,21 @@
 // World matrices are the same on any number of threads, whatever lies in which table.
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/jobs.h"
+#include "support/test_flag.h"
 #include "support/test_random.h"
+#include "support/test_run.h"
+#include "world/world.h"
 
 #include <mica/mica.h>
 
@@ -153,11 +163,118 @@ static void systems_resolve_beside_others(void **state) {
     mica_world_destroy(world);
 }
 
+// The main thread helps to resolve when "show" becomes ready, and leaves that although there is more to do and all
+// others wait for "show". A page of each chunk's poses is closed, so that whoever comes to a piece is held up there.
+static struct {
+    pthread_t main_thread;
+    const mica_jobs *jobs;
+    uintptr_t page_size;
+    uint32_t resolve_has_begun, lead_has_begun, helps, shown; // atomic
+    uint32_t helped_count;                                    // pieces that the main thread has come to before
+} held_up;
+
+static void hold_up(int number, siginfo_t *fault, void *context) {
+    (void)number;
+    (void)context;
+    const uintptr_t page = (uintptr_t)fault->si_addr / held_up.page_size * held_up.page_size;
+    if (mprotect((void *)page, held_up.page_size, PROT_READ | PROT_WRITE) != 0) {
+        signal(SIGSEGV, SIG_DFL); // a fault of another kind
+    } else if (pthread_equal(pthread_self(), held_up.main_thread) == 0) {
+        test_flag_wait(&held_up.shown);
+    } else if (!test_flag_is_raised(&held_up.shown)) {
+        held_up.helped_count++;
+        test_flag_raise(&held_up.helps);
+        while (!mi_jobs_is_wanted(held_up.jobs)) {
+            sched_yield();
+        }
+    }
+}
+
+static void resolve_elsewhere(mica_run *run) {
+    test_flag_raise(&held_up.resolve_has_begun);
+    if (mica_run_tick(run) > 0) {
+        test_flag_wait(&held_up.lead_has_begun); // its thread would otherwise help here
+        must(run, mica_transform_resolve(mica_run_world(run)) == MICA_OK);
+    }
+}
+
+// The main thread takes it first, as it leads to "show".
+static void wait_for_others(mica_run *run) {
+    if (mica_run_tick(run) > 0) {
+        test_flag_wait(&held_up.resolve_has_begun);
+        test_flag_wait(&held_up.lead_has_begun);
+    }
+}
+
+static void wait_for_help(mica_run *run) {
+    test_flag_raise(&held_up.lead_has_begun);
+    if (mica_run_tick(run) > 0) {
+        test_flag_wait(&held_up.helps);
+    }
+}
+
+static void show(mica_run *run) {
+    (void)run;
+    test_flag_raise(&held_up.shown);
+}
+
+static void add_system(mica_world *world, const mica_system_def *def) {
+    assert_int_not_equal(mica_system_add(world, def).id, 0);
+}
+
+// Returns how many there are.
+static uint32_t close_pages(mica_query *poses) {
+    uint32_t count = 0;
+    mica_each (poses, it) {
+        const uintptr_t first = (uintptr_t)mica_read_of(it, mica_transform);
+        const uintptr_t page = (first + held_up.page_size - 1) / held_up.page_size * held_up.page_size;
+        assert_true(page + held_up.page_size <= first + (uintptr_t)it.count * sizeof(mica_transform));
+        assert_int_equal(mprotect((void *)page, held_up.page_size, PROT_NONE), 0);
+        count++;
+    }
+    return count;
+}
+
+static void the_main_thread_leaves_what_it_helps_to_resolve(void **state) {
+    (void)state;
+    mica_world *world = mica_world_create(&(mica_world_def){.thread_count = 3, .always_parallel = true});
+    add_system(world, &(mica_system_def){.name = "resolve",
+                                         .run = resolve_elsewhere,
+                                         .query = {mica_read(mica_transform), mica_write(mica_world_transform)}});
+    add_system(world, &(mica_system_def){.name = "lead", .run = wait_for_others, .access = {mica_writes(Left)}});
+    add_system(world, &(mica_system_def){.name = "lead too", .run = wait_for_help, .access = {mica_writes(Right)}});
+    add_system(world,
+               &(mica_system_def){
+                   .name = "show", .run = show, .access = {mica_reads(Left), mica_reads(Right)}, .main_thread = true});
+    mica_entity last = MICA_NULL;
+    for (int32_t i = 0; i < ENTITIES; i++) {
+        last = mica_spawn(world, mica_value_of(mica_transform, {{(float)i, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}}));
+    }
+    mica_query *poses = mica_query_create(world, (const mica_term[]){mica_read(mica_transform)}, 1);
+    struct sigaction before;
+    struct sigaction during = {.sa_flags = SA_SIGINFO, .sa_sigaction = hold_up};
+    assert_int_equal(sigaction(SIGSEGV, &during, &before), 0);
+    for (int32_t i = 0; i < 3; i++) {
+        memset(&held_up, 0, sizeof held_up);
+        held_up.main_thread = pthread_self();
+        held_up.jobs = world->jobs;
+        held_up.page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+        assert_true(i == 0 || close_pages(poses) > 4);
+        fail_if(mica_world_step(world, 1));
+        assert_int_equal(held_up.helped_count, i == 0 ? 0 : 1);
+    }
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    assert_true(mica_get(world, last, mica_world_transform)->m[12] == ENTITIES - 1);
+    mica_query_release(poses);
+    mica_world_destroy(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_are_the_same_on_any_number_of_threads),
         cmocka_unit_test(what_was_never_linked_is_the_same_on_any_number_of_threads),
         cmocka_unit_test(systems_resolve_beside_others),
+        cmocka_unit_test(the_main_thread_leaves_what_it_helps_to_resolve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
