@@ -56,13 +56,18 @@ typedef struct work_rows {
     int32_t count;
 } work_rows;
 
+// What a system changes, on a cache line of its own.
+typedef struct system_count {
+    _Alignas(64) uint64_t value;
+} system_count;
+
 typedef struct threaded {
     mica_world *world; // NULL: the limit
     float *values;
     work_rows *spans;
     int32_t span_count;
-    mica_jobs *jobs;  // the world's; NULL: it has one thread
-    uint64_t *counts; // of calls, by system
+    mica_jobs *jobs;      // the world's; NULL: it has one thread
+    system_count *counts; // of calls, by system
     mica_query *query;
     uint32_t n;
 } threaded;
@@ -366,16 +371,17 @@ static void *systems_set_up(int64_t n, int32_t thread_count, void (*run)(mica_ru
     if (state == NULL) {
         return NULL;
     }
-    state->counts = calloc((size_t)n, sizeof *state->counts);
+    state->counts = aligned_alloc(_Alignof(system_count), (size_t)n * sizeof *state->counts);
     if (state->counts == NULL) {
         tear_down(state);
         return NULL;
     }
+    memset(state->counts, 0, (size_t)n * sizeof *state->counts);
     uint64_t random = 1;
     for (uint32_t i = 0; state->world != NULL && i < state->n; i++) {
         char name[32];
         snprintf(name, sizeof name, "system %u", (unsigned)i);
-        mica_system_def def = {.name = name, .run = run, .user = &state->counts[i]};
+        mica_system_def def = {.name = name, .run = run, .user = &state->counts[i].value};
         random = bench_mix(random, i);
         const uint32_t written = conflict == CONFLICTS_RANDOM ? (uint32_t)(random % KIND_COUNT) : 0;
         const uint32_t read = conflict == CONFLICTS_RANDOM ? (uint32_t)(random / KIND_COUNT % KIND_COUNT) : written;
@@ -392,7 +398,7 @@ static void *systems_set_up(int64_t n, int32_t thread_count, void (*run)(mica_ru
 static void call_all(const threaded *state, void (*function)(uint64_t *count)) {
     MICA_OPAQUE(function);
     for (uint32_t i = 0; i < state->n; i++) {
-        function(&state->counts[i]);
+        function(&state->counts[i].value);
     }
 }
 
@@ -412,7 +418,7 @@ static uint64_t counts_check(void *context) {
     const threaded *state = context;
     uint64_t sum = 0;
     for (uint32_t i = 0; i < state->n; i++) {
-        sum = bench_mix(sum, state->counts[i]);
+        sum = bench_mix(sum, state->counts[i].value);
     }
     return sum;
 }

@@ -31,7 +31,7 @@
 #define SAVED_NANOSECONDS_LEAST 20000u
 
 static mi_system *system_of(const mi_systems *systems, uint32_t index) {
-    return (mi_system *)(uintptr_t)systems->plan.steps.data[index].system;
+    return mi_system_of(systems->plan.steps.data[index].system);
 }
 
 // Whether it pays
@@ -105,7 +105,7 @@ static void run_step(const mi_batch *batch, uint32_t index) {
     run.actor.seat = &systems->world->sharing.seats[mi_jobs_thread(systems->world->jobs)];
     mi_system *system = run.system;
     mi_actor_enter(&run.actor);
-    run.holds = system->turn.condition == NULL || system->turn.condition(&run);
+    run.holds = system->condition == NULL || system->condition(&run);
     system->turn.held_back = !run.holds;
     if (run.holds && !run.has_failed) {
         mi_hardware_mark counted;

@@ -9,13 +9,13 @@
 // that nobody has is no constraint.
 typedef struct mi_plan_system {
     const char *name; // no other system of the plan has it
+    bool exclusive;   // runs alone
+    bool main_thread; // runs on the thread that steps the world
     uint32_t place_count;
     mica_system_place places[1 + MICA_SYSTEM_STAGE_MAX]; // no stage twice
     const char *before[MICA_SYSTEM_ORDER_MAX];
     const char *after[MICA_SYSTEM_ORDER_MAX];
     mi_access access;
-    bool exclusive;   // runs alone
-    bool main_thread; // runs on the thread that steps the world
 } mi_plan_system;
 
 typedef struct mi_plan_step {

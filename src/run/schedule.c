@@ -30,7 +30,7 @@ static bool begins_stage(const mi_systems *systems, uint32_t index) {
 }
 
 static bool is_enabled(const mi_systems *systems, const mi_plan_system *planned) {
-    const mi_system *system = (const mi_system *)planned;
+    const mi_system *system = mi_system_of(planned);
     return systems->ticking ? system->enabled : system->enabled_next;
 }
 
@@ -87,7 +87,8 @@ static void remark(remarks *to, const char *text) {
     to->is_open = true;
 }
 
-static void remark_turn(remarks *to, const mi_systems *systems, const mi_turn *turn) {
+static void remark_turn(remarks *to, const mi_systems *systems, const mi_system *system) {
+    const mi_turn *turn = &system->turn;
     char text[64] = "";
     if (turn->interval_seconds > 0) {
         snprintf(text, sizeof(text), "every %g s", turn->interval_seconds);
@@ -102,7 +103,7 @@ static void remark_turn(remarks *to, const mi_systems *systems, const mi_turn *t
         remark(to, "");
         mi_gate_add_text(to->out, systems->world->schema, &turn->gates[i]);
     }
-    if (turn->condition != NULL) {
+    if (system->condition != NULL) {
         remark(to, "on condition");
     }
 }
@@ -118,7 +119,7 @@ static void add_system(mi_text_out *out, const mi_systems *systems, const mi_pla
     } else if (step->system->main_thread) {
         remark(&to, "main thread");
     }
-    remark_turn(&to, systems, &((const mi_system *)step->system)->turn);
+    remark_turn(&to, systems, mi_system_of(step->system));
     for (uint32_t i = 0; i < step->wait_count; i++) {
         if (i == 0) {
             remark(&to, "waits for ");
@@ -184,7 +185,7 @@ static void explain_barrier(mi_text_out *out, const mi_systems *systems, uint32_
 
 static void explain_system(mi_text_out *out, const mi_systems *systems, uint32_t index) {
     const mi_plan_system *planned = step_at(systems, index)->system;
-    const mi_system *system = (const mi_system *)planned;
+    const mi_system *system = mi_system_of(planned);
     mi_text_add(out, "  %s: ", planned->name);
     if (planned->exclusive) {
         const bool is_declared = system->query != NULL || system->query_count > 0 || planned->access.entries.count > 0;

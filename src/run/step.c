@@ -50,7 +50,7 @@ static void fail(mica_run *run, mica_result code, const char *text) {
 
 static inline void call_system(mi_system *system, mi_call call, mica_run *run) {
     const bool is_condition = call == MI_CALL_CONDITION;
-    if (is_condition ? system->turn.condition == NULL : system->functions[call] == NULL) {
+    if (is_condition ? system->condition == NULL : system->functions[call] == NULL) {
         run->holds = true;
         return;
     }
@@ -61,7 +61,7 @@ static inline void call_system(mi_system *system, mi_call call, mica_run *run) {
     world->front.running_locks = is_condition || (call == MI_CALL_RUN && !system->order.exclusive);
     world->running_since = run->since;
     if (is_condition) {
-        run->holds = system->turn.condition(run);
+        run->holds = system->condition(run);
     } else {
         system->functions[call](run);
     }
@@ -102,10 +102,19 @@ static void fail_dropped(mica_run *run, uint64_t dropped_count) {
     }
 }
 
+// What runs usually take, the last one counted in. One that was held up by something else moves it by little.
+static uint64_t usual_after(const mi_system *system) {
+    const uint64_t usual = system->usual_nanoseconds;
+    const uint64_t most = 2 * usual + 1000;
+    const uint64_t last = system->last_nanoseconds < most ? system->last_nanoseconds : most;
+    return system->run_count == 0 ? system->last_nanoseconds : usual - usual / 4 + last / 4;
+}
+
 void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end) {
     const int64_t count = (int64_t)(end - begin); // counts of two cores may differ by a little
     system->last_nanoseconds = count > 0 ? (uint64_t)(int64_t)((double)count * systems->count_nanoseconds) : 0;
     system->total_nanoseconds += system->last_nanoseconds;
+    system->usual_nanoseconds = usual_after(system);
     system->run_count++;
     system->over_budget_count += system->last_nanoseconds > system->budget_nanoseconds;
     if (MICA_UNLIKELY(systems->trace != NULL)) {
@@ -135,7 +144,8 @@ static inline void aim_run(mica_run *run, const mi_tick *tick, mi_system *system
     run->actor.since = system->since;
     run->system = system;
     run->stage = stage;
-    run->delta_seconds = mi_turn_delta(&system->turn, tick->delta_seconds);
+    run->delta_seconds =
+        MICA_UNLIKELY(system->has_turns) ? mi_turn_delta(&system->turn, tick->delta_seconds) : tick->delta_seconds;
     run->holds = true;
     run->has_failed = false;
     run->since = system->since;
@@ -146,7 +156,7 @@ static inline void aim_run(mica_run *run, const mi_tick *tick, mi_system *system
 
 static inline void aim_at_step(mica_run *run, const mi_tick *tick, uint32_t index) {
     const mi_plan_step *step = &tick->systems->plan.steps.data[index];
-    aim_run(run, tick, (mi_system *)(uintptr_t)step->system, step->stage, index);
+    aim_run(run, tick, mi_system_of(step->system), step->stage, index);
 }
 
 void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index) {
@@ -196,7 +206,7 @@ MI_APART static bool holds(mi_tick *tick, mica_run *run) {
 
 // Runs a system if its condition holds; false: it does not.
 static bool take_turn(mi_tick *tick, mica_run *run) {
-    if (MICA_UNLIKELY(run->system->turn.condition != NULL) && !holds(tick, run)) {
+    if (MICA_UNLIKELY(run->system->condition != NULL) && !holds(tick, run)) {
         return run->has_failed;
     }
     run_system(tick, run);
@@ -221,7 +231,7 @@ static void apply_run(mica_run *run) {
 // Applies what the systems of the plan's steps from `first` up to `end` recorded.
 static void apply_commands(mi_tick *tick, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end && tick->failure->code == MICA_OK; i++) {
-        const mi_system *system = (const mi_system *)tick->systems->plan.steps.data[i].system;
+        const mi_system *system = mi_system_of(tick->systems->plan.steps.data[i].system);
         if (mica_commands_count(system->commands) > 0) {
             aim_at_step(&tick->run, tick, i);
             apply_run(&tick->run);
@@ -423,15 +433,24 @@ static mica_result check_step(mi_systems *systems, float delta_seconds, const ch
     return mi_systems_check_idle(systems, call);
 }
 
+// What was said of systems since the last step began takes effect.
+static void switch_systems(mi_systems *systems) {
+    for (uint32_t i = 0; i < systems->all.count; i++) {
+        mi_system *system = systems->all.data[i];
+        system->enabled = system->enabled_next;
+        system->enabled_by = 0;
+    }
+    systems->has_switched = false;
+}
+
 // Brings the plan and what is enabled up to date, and lets systems run.
 static mica_result begin_systems(mi_systems *systems, const char *call) {
     mica_result result = mi_systems_prepare(systems, call);
     if (result == MICA_OK && systems->restores_failed) {
         result = take_begin(systems, call);
     }
-    for (uint32_t i = 0; result == MICA_OK && i < systems->all.count; i++) {
-        systems->all.data[i]->enabled = systems->all.data[i]->enabled_next;
-        systems->all.data[i]->enabled_by = 0;
+    if (result == MICA_OK && MICA_UNLIKELY(systems->has_switched)) {
+        switch_systems(systems);
     }
     systems->ticking = result == MICA_OK;
     return result;

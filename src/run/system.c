@@ -413,7 +413,7 @@ int32_t mica_world_systems(mica_world *world, mica_system *handles, int32_t capa
     systems->listing++;
     int32_t count = 0;
     for (uint32_t i = 0; i < systems->plan.steps.count; i++) {
-        mi_system *system = (mi_system *)(uintptr_t)systems->plan.steps.data[i].system;
+        mi_system *system = mi_system_of(systems->plan.steps.data[i].system);
         if (system == NULL || system->removed || system->listing == systems->listing) {
             continue;
         }
@@ -688,7 +688,9 @@ mi_system *mi_system_enter(mi_systems *systems, const mica_system_def *def, uint
     system->functions[MI_CALL_START] = def->start;
     system->functions[MI_CALL_RUN] = def->run;
     system->functions[MI_CALL_STOP] = def->stop;
+    system->condition = def->condition;
     system->user = def->user;
+    system->is_here = true;
     system->random = mi_system_first_random(world, def->name);
     system->enabled_first = !def->disabled;
     system->enabled_next = system->enabled_first;
@@ -703,6 +705,8 @@ mi_system *mi_system_enter(mi_systems *systems, const mica_system_def *def, uint
         free_system(world, system);
         return NULL;
     }
+    system->has_turns = mi_turn_has_state(&system->turn);
+    systems->has_switched = true;
     return system;
 }
 
@@ -856,6 +860,7 @@ mica_result mica_system_enable(mica_world *world, mica_system handle, bool enabl
     if (step >= system->enabled_by) {
         system->enabled_next = enabled;
         system->enabled_by = step;
+        mi_systems_find(world)->has_switched = true;
     }
     mi_world_unlock(world);
     return MICA_OK;

@@ -17,44 +17,53 @@ typedef struct mi_checked {
     bool (*condition)(mica_run *run);
 } mi_checked;
 
+// A tick touches two cache lines of a system that does nothing by itself: one that its run writes, and one that threads
+// only read.
 typedef struct mi_system {
-    mi_plan_system order;                // first: a plan's steps lead back to the system
-    uint32_t id;                         // grows in order of addition
-    uint64_t handle;                     // of who asked for it and the how manieth that was; else its id
-    uint32_t place;                      // in `named`
-    void (*functions[3])(mica_run *run); // by mi_call, but for the condition; those to start and to stop may be NULL
-    mi_checked checked;
+    _Alignas(MI_CACHE_LINE) uint64_t since; // version of its last run that did not fail; 0: none
+    uint64_t run_count;
+    uint64_t total_nanoseconds;
+    uint64_t last_nanoseconds;
+    uint64_t usual_nanoseconds; // what runs take of late
+    uint64_t budget_nanoseconds;
+    uint64_t over_budget_count; // runs that took longer
     void *user;
+
+    // Changes between ticks alone.
+    _Alignas(MI_CACHE_LINE) void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
+    bool (*condition)(mica_run *run);                            // NULL: none
+    mica_commands *commands;
+    bool enabled; // in the running tick
+    bool enabled_next;
+    bool started;   // its start function has run, as far as the world's state says
+    bool is_here;   // it has its turn in the running step
+    bool has_turns; // else each step is its turn
+    bool runs_while_paused;
+    mi_plan_system order; // a plan's steps lead back to the system: mi_system_of
+
+    uint32_t id;     // grows in order of addition
+    uint64_t handle; // of who asked for it and the how manieth that was; else its id
+    uint32_t place;  // in `named`
+    mi_checked checked;
     mica_random random; // its own generator
     mica_query *query;  // NULL: none
     uint32_t query_count;
     mica_query *queries[MICA_SYSTEM_QUERY_MAX];
     MI_ARRAY(mi_declared_query) declared; // of one that yields: what its queries are made of, the first one first
-    mica_commands *commands;
     mi_loop_room loop;
     const mi_type *state_type; // NULL: no state
     void *state;
     MI_ARRAY(mica_event_reader *) event_readers; // its own, one a type, ascending by the types' names
-    bool enabled;                                // in the running tick
-    bool enabled_next;
-    uint32_t enabled_by;                  // the step of the plan that has said so in the running tick
+    uint32_t enabled_by;                  // the step of the plan that has enabled or disabled it in the running tick
     bool enabled_first;                   // as it was added
-    bool started;                         // its start function has run, as far as the world's state says
     bool stop_due;                        // its stop function has to run: it counts as started, or did before a restore
     bool removed;                         // from the next tick on
     MI_ARRAY(struct mi_request) requests; // of the running tick, in the order of asking
     uint32_t request_count_done;          // that are carried out
     uint32_t asked_count;                 // systems that it has ever asked for
-    bool runs_while_paused;
     mi_turn turn;
-    uint64_t since;        // version of its last run that did not fail; 0: none
-    uint32_t listing;      // the last mica_world_systems that named it
-    uint64_t begun_before; // ticks begun before it was added
-    uint64_t run_count;
-    uint64_t total_nanoseconds;
-    uint64_t last_nanoseconds;
-    uint64_t budget_nanoseconds;
-    uint64_t over_budget_count;               // runs that took longer
+    uint32_t listing;                         // the last mica_world_systems that named it
+    uint64_t begun_before;                    // ticks begun before it was added
     uint64_t hardware[MI_COUNTER_COUNT];      // atomic: what hardware counters have counted of it
     uint64_t hardware_told[MI_COUNTER_COUNT]; // of that: what traces were told
 } mi_system;
@@ -160,6 +169,7 @@ typedef struct mi_systems {
     uint64_t paused_step_count; // steps of the paused world; no state, as it counts for those alone
     uint64_t version_before;    // the world's, when the running step began
     bool has_requests;          // of systems, in the running tick
+    bool has_switched;          // since the last step began systems were added, enabled or disabled
     bool ticking;
     bool stopping;              // stop functions run
     bool is_paused_step;        // what runs is a step of the paused world
@@ -195,10 +205,15 @@ mi_systems *mi_systems_open(mica_world *world, const char *call);
 // The same outside of ticks, stop functions and walks; NULL besides: MICA_LOCKED.
 mi_systems *mi_systems_open_idle(mica_world *world, const char *call);
 
+// The system that a plan's step, of which it is a part, leads to; NULL for NULL.
+static inline mi_system *mi_system_of(const mi_plan_system *order) {
+    return order == NULL ? NULL : (mi_system *)((uintptr_t)order - offsetof(mi_system, order));
+}
+
 // Whether the system of a step of the plan runs in the running tick, or step of the paused world.
 static inline bool mi_step_runs(const mi_systems *systems, const mi_plan_step *step) {
-    const mi_system *system = (const mi_system *)step->system;
-    return system->enabled && system->turn.is_here &&
+    const mi_system *system = mi_system_of(step->system);
+    return system->enabled && system->is_here &&
            (!systems->is_paused_step || system->runs_while_paused || systems->stages_while_paused.data[step->stage]);
 }
 

@@ -601,6 +601,7 @@ static void commit_system(mica_world *world, const prepared_system *own) {
     mi_system *system = own->system;
     const uint64_t version = world->store.version;
     system->enabled_next = own->is_enabled;
+    mi_systems_find(world)->has_switched = true;
     system->started = own->is_started;
     system->since = own->age == 0 || own->age - 1 > version ? 0 : version - (own->age - 1);
     system->random = own->random;

@@ -66,11 +66,9 @@ mica_result mi_turn_make(mi_turn *turn, mica_world *world, const mica_system_def
     for (uint32_t i = 0; result == MICA_OK && i < MICA_SYSTEM_GATE_MAX && def->gates[i].use != MICA_GATE_NONE; i++) {
         result = make_gate(&turn->gates[turn->gate_count++], world, def, &def->gates[i], call);
     }
-    turn->condition = def->condition;
     turn->every = (uint32_t)def->every;
     turn->offset = (uint32_t)def->offset;
     turn->interval_seconds = def->interval_seconds;
-    turn->is_here = true;
     return result;
 }
 
@@ -166,19 +164,19 @@ void mi_turns_begin(mi_systems *systems, float delta_seconds) {
     for (uint32_t i = 0; i < systems->all.count; i++) {
         mi_system *system = systems->all.data[i];
         mi_turn *turn = &system->turn;
-        if (!mi_turn_has_state(turn)) {
+        if (!system->has_turns) {
             continue;
         }
         turn->counts = takes_part(systems, system);
         look_at_gates(systems->world, turn);
-        turn->is_here = turn->let_by == all_gates(turn) && is_due(systems, turn, (double)delta_seconds);
+        system->is_here = turn->let_by == all_gates(turn) && is_due(systems, turn, (double)delta_seconds);
     }
 }
 
-static void count_time(mi_turn *turn, double delta_seconds, bool has_run) {
+static void count_time(mi_turn *turn, double delta_seconds, bool has_turn, bool has_run) {
     turn->due_seconds += turn->interval_seconds > 0 ? delta_seconds : 0;
     turn->passed_seconds = has_run ? 0 : turn->passed_seconds + delta_seconds;
-    if (turn->interval_seconds > 0 && turn->is_here) {
+    if (turn->interval_seconds > 0 && has_turn) {
         turn->due_seconds -= turn->interval_seconds;
         turn->due_seconds = turn->due_seconds < turn->interval_seconds ? turn->due_seconds : 0;
     }
@@ -188,11 +186,11 @@ void mi_turns_end(mi_systems *systems, float delta_seconds) {
     for (uint32_t i = 0; i < systems->all.count; i++) {
         mi_system *system = systems->all.data[i];
         mi_turn *turn = &system->turn;
-        if (!turn->counts) { // one that was added meanwhile does not either
+        if (!system->has_turns || !turn->counts) { // one that was added meanwhile does not either
             continue;
         }
         if (mi_turn_is_rated(turn) && system->enabled && turn->let_by == all_gates(turn)) {
-            count_time(turn, (double)delta_seconds, system->since > systems->version_before);
+            count_time(turn, (double)delta_seconds, system->is_here, system->since > systems->version_before);
         }
         turn->was_open = turn->is_open;
         turn->counts = false;

@@ -16,10 +16,9 @@ typedef struct mi_gate {
 } mi_gate;
 
 typedef struct mi_turn {
-    bool (*condition)(mica_run *run); // NULL: none
-    uint32_t every;                   // ticks; 0: each
-    uint32_t offset;                  // below `every`
-    double interval_seconds;          // 0: each tick
+    uint32_t every;          // ticks; 0: each
+    uint32_t offset;         // below `every`
+    double interval_seconds; // 0: each tick
     uint32_t gate_count;
     mi_gate gates[MICA_SYSTEM_GATE_MAX];
     // State of the world. Of who has neither a rate nor gates: zero.
@@ -27,7 +26,6 @@ typedef struct mi_turn {
     double passed_seconds; // time that has been counted since the last run
     uint8_t was_open;      // bit n: in the last step that counted, the state of gate n had its value
     // Of the running step.
-    bool is_here;    // the system has its turn
     bool counts;     // what passes in the step counts for it
     bool held_back;  // its condition did not hold
     uint8_t is_open; // as `was_open`

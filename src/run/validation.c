@@ -56,9 +56,9 @@ void mi_system_validate(mi_system *system) {
     }
     system->checked.run = system->functions[MI_CALL_RUN];
     system->functions[MI_CALL_RUN] = run_checked;
-    if (system->turn.condition != NULL) {
-        system->checked.condition = system->turn.condition;
-        system->turn.condition = holds_checked;
+    if (system->condition != NULL) {
+        system->checked.condition = system->condition;
+        system->condition = holds_checked;
     }
 }
 
