@@ -1,6 +1,4 @@
 // Which systems of a plan may run side by side: against plans worked out by hand and against every pair of systems.
-#include "run/plan.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,57 +6,51 @@
 
 #include <cmocka.h>
 
-#include "support/test_heap.h"
+#include "run/plan_fixture.h"
 #include "support/test_random.h"
-
-static const mica_stage two_stages[] = {MICA_UPDATE, MICA_PHYSICS};
+#include "world/access_uses.h"
 
 enum { SYSTEMS_MOST = 24, NAME_SIZE = 8 };
 
-typedef struct fixture {
-    test_allocator allocator;
-    mi_heap heap;
-    mi_plan plan;
+// The systems of a case.
+static struct {
     char names[SYSTEMS_MOST][NAME_SIZE];
     mi_plan_system systems[SYSTEMS_MOST];
     uint32_t count;
-} fixture;
+} added;
 
 static int set_up(void **state) {
-    static fixture shared;
-    shared = (fixture){0};
-    test_heap_begin(&shared.allocator, &shared.heap);
-    *state = &shared;
+    begin(state);
+    added.count = 0;
     return 0;
 }
 
 static void forget_systems(fixture *test) {
-    for (uint32_t i = 0; i < test->count; i++) {
-        mi_access_free(&test->systems[i].access, &test->heap);
+    for (uint32_t i = 0; i < added.count; i++) {
+        mi_access_free(&added.systems[i].access, &test->heap);
     }
-    test->count = 0;
+    added.count = 0;
 }
 
 static int tear_down(void **state) {
     fixture *test = *state;
     forget_systems(test);
-    mi_plan_free(&test->plan, &test->heap);
-    test_allocator_finish(&test->allocator);
+    end(test);
     return 0;
 }
 
-static mi_plan_system *add(fixture *test, mica_stage stage) {
-    assert_true(test->count < SYSTEMS_MOST);
-    char *name = test->names[test->count];
-    snprintf(name, NAME_SIZE, "s%u", test->count);
-    mi_plan_system *system = &test->systems[test->count++];
-    *system = (mi_plan_system){.name = name, .place_count = 1, .places = {{stage, 0}}};
+static mi_plan_system *add(mica_stage stage) {
+    assert_true(added.count < SYSTEMS_MOST);
+    char *name = added.names[added.count];
+    snprintf(name, NAME_SIZE, "s%u", added.count);
+    mi_plan_system *system = &added.systems[added.count++];
+    *system = in_stage(name, stage, 0);
     return system;
 }
 
 // A system that reads the components named by small letters, and writes those named by capitals.
 static mi_plan_system *add_touching(fixture *test, const char *access) {
-    mi_plan_system *system = add(test, MICA_UPDATE);
+    mi_plan_system *system = add(MICA_UPDATE);
     for (; *access != 0; access++) {
         const bool writes = *access < 'a';
         const mica_component component = (mica_component)(1 + *access - (writes ? 'A' : 'a'));
@@ -67,12 +59,8 @@ static mi_plan_system *add_touching(fixture *test, const char *access) {
     return system;
 }
 
-static void make(fixture *test) {
-    const mi_plan_system *pointers[SYSTEMS_MOST];
-    for (uint32_t i = 0; i < test->count; i++) {
-        pointers[i] = &test->systems[i];
-    }
-    assert_int_equal(mi_plan_make(&test->plan, &test->heap, two_stages, 2, pointers, test->count), MICA_OK);
+static void make_all(fixture *test) {
+    assert_int_equal(make(test, added.systems, added.count), MICA_OK);
 }
 
 // The batches as one line: each in brackets, of each system its number and, behind ">", who waits for it.
@@ -102,7 +90,7 @@ static void systems_that_touch_nothing_in_common_wait_for_nobody(void **state) {
     add_touching(test, "A");
     add_touching(test, "B");
     add_touching(test, "");
-    make(test);
+    make_all(test);
     assert_string_equal(line_of(&test->plan), "[0 1 2]");
 }
 
@@ -113,7 +101,7 @@ static void readers_run_side_by_side_between_writers(void **state) {
     add_touching(test, "a");
     add_touching(test, "A");
     add_touching(test, "a");
-    make(test);
+    make_all(test);
     assert_string_equal(line_of(&test->plan), "[0>1,2 1>3 2>3 3>4 4]");
     assert_int_equal(test->plan.steps.data[3].wait_count, 2);
     assert_int_equal(test->plan.steps.data[4].wait_count, 1);
@@ -124,7 +112,7 @@ static void writers_run_one_after_the_other(void **state) {
     add_touching(test, "A");
     add_touching(test, "A");
     add_touching(test, "A");
-    make(test);
+    make_all(test);
     assert_string_equal(line_of(&test->plan), "[0>1 1>2 2]");
 }
 
@@ -133,7 +121,7 @@ static void nobody_waits_twice_for_the_same_system(void **state) {
     add_touching(test, "ABCd");
     add_touching(test, "abcD");
     add_touching(test, "ABC");
-    make(test);
+    make_all(test);
     assert_string_equal(line_of(&test->plan), "[0>1 1>2 2]");
     assert_int_equal(test->plan.steps.data[1].wait_count, 1);
     assert_int_equal(test->plan.steps.data[2].wait_count, 1);
@@ -146,7 +134,7 @@ static void exclusive_systems_part_batches(void **state) {
     add_touching(test, "")->exclusive = true;
     add_touching(test, "a");
     add_touching(test, "A");
-    make(test);
+    make_all(test);
     assert_string_equal(line_of(&test->plan), "[0>1 1] [3>4 4]");
     assert_int_equal(test->plan.steps.data[3].wait_count, 0);
 }
@@ -156,8 +144,8 @@ static void barriers_and_stages_part_batches(void **state) {
     add_touching(test, "A");
     add_touching(test, "a")->after[0] = "s0";
     add_touching(test, "A");
-    test->systems[2].places[0].stage = MICA_PHYSICS;
-    make(test);
+    added.systems[2].places[0].stage = MICA_PHYSICS;
+    make_all(test);
     assert_string_equal(line_of(&test->plan), "[0] [1] [2]");
 }
 
@@ -169,7 +157,7 @@ static void systems_of_the_main_thread_wait_for_each_other_and_for_whom_they_con
     add_touching(test, "C");
     add_touching(test, "bc")->main_thread = true;
     add_touching(test, "");
-    make(test);
+    make_all(test);
     assert_string_equal(line_of(&test->plan), "[0>1,2 1>4 2>3,4 3>4 4 5]");
     static const bool leads[] = {true, true, true, true, false, false};
     for (uint32_t i = 0; i < 6; i++) {
@@ -181,7 +169,7 @@ static void exclusive_systems_alone_make_no_batch(void **state) {
     fixture *test = *state;
     add_touching(test, "")->exclusive = true;
     add_touching(test, "A")->exclusive = true;
-    make(test);
+    make_all(test);
     assert_int_equal(test->plan.steps.count, 3);
     assert_int_equal(test->plan.batches.count, 0);
 }
@@ -191,11 +179,10 @@ static void a_failed_allocation_leaves_no_batches(void **state) {
     add_touching(test, "A");
     add_touching(test, "aB");
     add_touching(test, "b");
-    const mi_plan_system *pointers[] = {&test->systems[0], &test->systems[1], &test->systems[2]};
     for (uint64_t n = 1;; n++) {
         mi_plan_free(&test->plan, &test->heap);
         test_allocator_fail_at(&test->allocator, n);
-        const mica_result result = mi_plan_make(&test->plan, &test->heap, two_stages, 2, pointers, 3);
+        const mica_result result = make(test, added.systems, added.count);
         if (!test_allocator_fail_stop(&test->allocator)) {
             assert_int_equal(result, MICA_OK);
             break;
@@ -209,7 +196,7 @@ static void a_failed_allocation_leaves_no_batches(void **state) {
 
 // Random systems against every pair of them
 
-enum { COMPONENTS = 6, UNTOUCHED = 0, READ, WRITTEN, STEPS_MOST = 4 * SYSTEMS_MOST };
+enum { COMPONENTS = 6, STEPS_MOST = 4 * SYSTEMS_MOST };
 
 typedef struct random_case {
     uint8_t uses[SYSTEMS_MOST][COMPONENTS];
@@ -220,28 +207,22 @@ static void make_case(fixture *test, random_case *random, test_random *numbers) 
     forget_systems(test);
     const uint32_t count = 1 + test_random_below(numbers, SYSTEMS_MOST);
     for (uint32_t i = 0; i < count; i++) {
-        mi_plan_system *system = add(test, two_stages[test_random_below(numbers, 2)]);
+        mi_plan_system *system = add(two_stages[test_random_below(numbers, 2)]);
         system->places[0].priority = (int32_t)test_random_below(numbers, 3);
         system->exclusive = test_random_below(numbers, 16) == 0;
         system->main_thread = test_random_below(numbers, 8) == 0;
         if (i > 0 && test_random_below(numbers, 12) == 0) {
-            system->after[0] = test->names[test_random_below(numbers, i)];
+            system->after[0] = added.names[test_random_below(numbers, i)];
         }
         for (uint32_t k = test_random_below(numbers, 5); k > 0; k--) {
-            const uint32_t component = test_random_below(numbers, COMPONENTS);
-            const bool writes = test_random_below(numbers, 3) == 0;
-            uint8_t *use = &random->uses[i][component];
-            *use = writes || *use == WRITTEN ? WRITTEN : READ;
-            assert_true(mi_access_add(&system->access, &test->heap, (mica_component)(component + 1), writes));
+            use_at_random(random->uses[i], COMPONENTS, &system->access, &test->heap, numbers);
         }
     }
 }
 
 static bool conflict(const random_case *random, size_t a, size_t b) {
     for (uint32_t i = 0; i < COMPONENTS; i++) {
-        const uint8_t use_a = random->uses[a][i];
-        const uint8_t use_b = random->uses[b][i];
-        if ((use_a == WRITTEN && use_b != UNTOUCHED) || (use_b == WRITTEN && use_a != UNTOUCHED)) {
+        if (uses_conflict(random->uses[a][i], random->uses[b][i])) {
             return true;
         }
     }
@@ -249,16 +230,6 @@ static bool conflict(const random_case *random, size_t a, size_t b) {
 }
 
 typedef bool relation[STEPS_MOST][STEPS_MOST];
-
-static void close_over(relation closure, uint32_t count) {
-    for (uint32_t k = 0; k < count; k++) {
-        for (uint32_t a = 0; a < count; a++) {
-            for (uint32_t b = 0; b < count; b++) {
-                closure[a][b] = closure[a][b] || (closure[a][k] && closure[k][b]);
-            }
-        }
-    }
-}
 
 // What the rule says: in a run of steps without barriers and exclusive systems, each waits for all earlier ones that it
 // conflicts with, and those of the main thread for each other.
@@ -273,7 +244,7 @@ static void expect_waits(const fixture *test, const random_case *random, relatio
             }
             waits[a][b] =
                 a != b && ((system_a->main_thread && system_b->main_thread) ||
-                           conflict(random, (size_t)(system_a - test->systems), (size_t)(system_b - test->systems)));
+                           conflict(random, (size_t)(system_a - added.systems), (size_t)(system_b - added.systems)));
         }
     }
 }
@@ -338,7 +309,7 @@ static void random_systems_wait_for_all_that_they_conflict_with(void **state) {
     for (uint32_t round = 0; round < 1500; round++) {
         random_case random;
         make_case(test, &random, &numbers);
-        make(test);
+        make_all(test);
         assert_true(test->plan.steps.count <= STEPS_MOST);
         check_batches(&test->plan);
         static relation expected;
@@ -352,8 +323,8 @@ static void random_systems_wait_for_all_that_they_conflict_with(void **state) {
             }
         }
         wait_count += note_waits(&test->plan, found);
-        close_over(expected, test->plan.steps.count);
-        close_over(found, test->plan.steps.count);
+        close_over(STEPS_MOST, expected, test->plan.steps.count);
+        close_over(STEPS_MOST, found, test->plan.steps.count);
         assert_memory_equal(found, expected, sizeof(expected));
         check_ways_to_main_thread(&test->plan, expected);
     }
@@ -367,13 +338,13 @@ static void the_same_systems_give_the_same_batches(void **state) {
     for (uint32_t round = 0; round < 100; round++) {
         random_case random;
         make_case(test, &random, &numbers);
-        make(test);
+        make_all(test);
         char line[4096];
         snprintf(line, sizeof(line), "%s", line_of(&test->plan));
-        make(test); // in the room of the plan before
+        make_all(test); // in the room of the plan before
         assert_string_equal(line_of(&test->plan), line);
         mi_plan_free(&test->plan, &test->heap);
-        make(test);
+        make_all(test);
         assert_string_equal(line_of(&test->plan), line);
     }
 }
@@ -384,14 +355,12 @@ static void many_readers_of_one_value_have_one_wait_each(void **state) {
     enum { COUNT = 1000 };
     static char names[COUNT][NAME_SIZE];
     static mi_plan_system systems[COUNT];
-    static const mi_plan_system *pointers[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof(names[i]), "s%u", i);
-        systems[i] = (mi_plan_system){.name = names[i], .place_count = 1, .places = {{MICA_UPDATE, 0}}};
+        systems[i] = in_stage(names[i], MICA_UPDATE, 0);
         assert_true(mi_access_add(&systems[i].access, &test->heap, 9, i == COUNT / 2));
-        pointers[i] = &systems[i];
     }
-    assert_int_equal(mi_plan_make(&test->plan, &test->heap, two_stages, 2, pointers, COUNT), MICA_OK);
+    assert_int_equal(make(test, systems, COUNT), MICA_OK);
     assert_int_equal(test->plan.batches.count, 1);
     assert_int_equal(test->plan.waiters.count, COUNT - 1);
     assert_int_equal(test->plan.steps.data[COUNT / 2].wait_count, COUNT / 2);

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
 #include "support/test_run.h"
+#include "support/test_shared_world.h"
 
 MICA_STRUCT_WITH(Place, (.storage = MICA_TABLE), { float x; });
 MICA_STRUCT_WITH(Speed, (.storage = MICA_TABLE), { float x; });
@@ -29,25 +29,12 @@ static const mi_counter_kind software[MI_COUNTER_COUNT];
 #endif
 static const mi_counter_kind unknown[MI_COUNTER_COUNT] = {{UINT32_MAX, 0}};
 
-static test_allocator allocator;
-static mica_world *world;
-
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = mica_world_create(
-        &(mica_world_def){.allocator = test_allocator_hooks(&allocator), .thread_count = 4, .always_parallel = true});
+    begin_world((mica_world_def){.thread_count = 4, .always_parallel = true});
     for (int32_t i = 0; i < 5000; i++) {
         mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Speed, {1}));
     }
-    mica_error_clear();
-    return world == NULL;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    mica_world_destroy(world);
-    test_allocator_finish(&allocator);
     return 0;
 }
 
@@ -222,7 +209,7 @@ static void misuse_is_refused(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
     const struct CMUnitTest tests[] = {
         CASE(what_systems_do_is_counted_on_the_thread_that_runs_them),
         CASE(counting_ends_and_begins_anew),

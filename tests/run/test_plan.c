@@ -1,7 +1,5 @@
 // The plan of a tick: order and barriers, against plans worked out by hand and against a checker that knows nothing of
 // how plans are made.
-#include "run/plan.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,43 +7,17 @@
 
 #include <cmocka.h>
 
-#include "support/test_heap.h"
+#include "run/plan_fixture.h"
 #include "support/test_random.h"
 
-static const mica_stage two_stages[] = {MICA_UPDATE, MICA_PHYSICS};
-
-typedef struct fixture {
-    test_allocator allocator;
-    mi_heap heap;
-    mi_plan plan;
-} fixture;
-
 static int set_up(void **state) {
-    static fixture shared;
-    shared = (fixture){0};
-    test_heap_begin(&shared.allocator, &shared.heap);
-    *state = &shared;
+    begin(state);
     return 0;
 }
 
 static int tear_down(void **state) {
-    fixture *test = *state;
-    mi_plan_free(&test->plan, &test->heap);
-    test_allocator_finish(&test->allocator);
+    end(*state);
     return 0;
-}
-
-static mi_plan_system in_stage(const char *name, mica_stage stage, int32_t priority) {
-    return (mi_plan_system){.name = name, .place_count = 1, .places = {{stage, priority}}};
-}
-
-static mica_result make(fixture *test, const mi_plan_system *systems, uint32_t count) {
-    const mi_plan_system *pointers[64];
-    assert_true(count <= 64);
-    for (uint32_t i = 0; i < count; i++) {
-        pointers[i] = &systems[i];
-    }
-    return mi_plan_make(&test->plan, &test->heap, two_stages, 2, pointers, count);
 }
 
 // The plan as one line: names, "|" for a barrier, stages apart by "/".
@@ -327,20 +299,14 @@ static void make_case(random_case *random, test_random *numbers) {
 typedef bool relation[RANDOM_COUNT][RANDOM_COUNT];
 
 // Who has to come before whom in a stage, directly or not.
-static void close_over(const random_case *random, mica_stage stage, relation closure) {
+static void close_stage(const random_case *random, mica_stage stage, relation closure) {
     for (uint32_t a = 0; a < random->count; a++) {
         for (uint32_t b = 0; b < random->count; b++) {
             closure[a][b] = random->before[a][b] && place_in(&random->systems[a], stage) != NULL &&
                             place_in(&random->systems[b], stage) != NULL;
         }
     }
-    for (uint32_t k = 0; k < random->count; k++) {
-        for (uint32_t a = 0; a < random->count; a++) {
-            for (uint32_t b = 0; b < random->count; b++) {
-                closure[a][b] = closure[a][b] || (closure[a][k] && closure[k][b]);
-            }
-        }
-    }
+    close_over(RANDOM_COUNT, closure, random->count);
 }
 
 // The best of the systems of a stage for which everybody that must come earlier is done; RANDOM_COUNT: there is none.
@@ -362,7 +328,7 @@ static uint32_t best_of(const random_case *random, mica_stage stage, relation cl
 // Appends what the rules say about one stage, in the most direct way. False: a cycle.
 static bool expect_stage(const random_case *random, mica_stage stage, const mi_plan_system **steps, uint32_t *count) {
     relation closure;
-    close_over(random, stage, closure);
+    close_stage(random, stage, closure);
     bool done[RANDOM_COUNT] = {false};
     bool applied[RANDOM_COUNT] = {false};
     uint32_t left = 0;
@@ -440,14 +406,12 @@ static void a_thousand_systems_in_one_chain_are_planned(void **state) {
     enum { COUNT = 1000 };
     static char names[COUNT][8];
     static mi_plan_system systems[COUNT];
-    static const mi_plan_system *pointers[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof(names[i]), "s%u", i);
         systems[i] = in_stage(names[i], MICA_UPDATE, 0);
         systems[i].before[0] = i > 0 ? names[i - 1] : NULL;
-        pointers[i] = &systems[i];
     }
-    assert_int_equal(mi_plan_make(&test->plan, &test->heap, two_stages, 2, pointers, COUNT), MICA_OK);
+    assert_int_equal(make(test, systems, COUNT), MICA_OK);
     assert_int_equal(test->plan.steps.count, 2 * COUNT);
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_ptr_equal(test->plan.steps.data[2 * i].system, &systems[COUNT - 1 - i]);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
+#include "support/test_shared_world.h"
 
 MICA_STRUCT(Position, { float x, y; });
 MICA_STRUCT(Dice, {
@@ -21,9 +21,6 @@ typedef struct drawn {
     int32_t count;
 } drawn;
 
-static test_allocator allocator;
-static mica_world *world;
-
 static mica_world *make_world(uint64_t seed) {
     mica_world *made =
         mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&allocator), .seed = seed});
@@ -33,17 +30,7 @@ static mica_world *make_world(uint64_t seed) {
 
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = make_world(7);
-    mica_error_clear();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    mica_world_destroy(world);
-    world = NULL;
-    test_allocator_finish(&allocator);
+    begin_world((mica_world_def){.seed = 7});
     return 0;
 }
 
@@ -54,10 +41,7 @@ static void draw(mica_run *run) {
 }
 
 static mica_system add_drawing(mica_world *to, const char *name, drawn *last) {
-    const mica_system system = mica_system_add(
-        to, &(mica_system_def){.name = name, .run = draw, .user = last, .query = {mica_read(Position)}});
-    assert_int_not_equal(system.id, 0);
-    return system;
+    return add_to(to, &(mica_system_def){.name = name, .run = draw, .user = last, .query = {mica_read(Position)}});
 }
 
 static void step(mica_world *stepped) {
@@ -250,7 +234,7 @@ static void no_world_and_no_run_are_refused(void **state) {
     assert_int_equal(mica_last_result(), MICA_INVALID);
 }
 
-#define TEST(F) cmocka_unit_test_setup_teardown(F, set_up, tear_down)
+#define TEST(F) cmocka_unit_test_setup_teardown(F, set_up, end_world)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
 #include "support/test_random.h"
+#include "support/test_shared_world.h"
 
 // Registered in an order that is not that of their names.
 MICA_STRUCT(Velocity, { float x; });
@@ -18,23 +18,12 @@ MICA_STRUCT(Position, { float x; });
 MICA_STRUCT(Health, { float points; });
 MICA_TAG(Sounds);
 
-static test_allocator allocator;
-static mica_world *world;
-
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = mica_world_create(&(mica_world_def){.name = "test", .allocator = test_allocator_hooks(&allocator)});
+    begin_world((mica_world_def){.name = "test"});
     mica_register(world, Velocity);
     mica_register(world, Position);
     mica_register(world, Health);
-    return world == NULL;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    mica_world_destroy(world);
-    test_allocator_finish(&allocator);
     return 0;
 }
 
@@ -44,11 +33,7 @@ static void do_nothing(mica_run *run) {
 
 static mica_system add(mica_system_def def) {
     def.run = do_nothing;
-    const mica_system system = mica_system_add(world, &def);
-    if (system.id == 0) {
-        fail_msg("%s", mica_last_error());
-    }
-    return system;
+    return add_to(world, &def);
 }
 
 typedef size_t (*text_function)(mica_world *world, char *text, size_t capacity);
@@ -318,7 +303,7 @@ static void inside_a_system_the_plan_is_that_of_the_running_tick(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
     const struct CMUnitTest tests[] = {
         CASE(without_systems_all_texts_are_empty),
         CASE(the_plan_says_who_waits_for_whom),

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
 #include "support/test_notes.h"
 #include "support/test_random.h"
+#include "support/test_shared_world.h"
 
 MICA_STRUCT(Position, { float x, y; });
 MICA_STRUCT(Count, { int32_t value; });
@@ -20,26 +20,10 @@ MICA_TAG(Marked);
 MICA_TAG(Fresh);
 MICA_TAG(Unseen);
 
-static test_allocator allocator;
-static mica_world *world;
-
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = mica_world_create(&(mica_world_def){.name = "test", .allocator = test_allocator_hooks(&allocator)});
-    assert_non_null(world);
+    begin_world((mica_world_def){.name = "test"});
     notes[0] = 0;
-    mica_error_clear();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    const mica_result valid = world != NULL ? mica_world_validate(world) : MICA_OK;
-    mica_world_destroy(world);
-    world = NULL;
-    test_allocator_finish(&allocator);
-    assert_int_equal(valid, MICA_OK);
     return 0;
 }
 
@@ -64,11 +48,7 @@ static void do_nothing(mica_run *run) {
 }
 
 static mica_system add(const mica_system_def *def) {
-    const mica_system system = mica_system_add(world, def);
-    if (system.id == 0) {
-        fail_msg("%s", mica_last_error());
-    }
-    return system;
+    return add_to(world, def);
 }
 
 static mica_system add_named(const char *name) {
@@ -1536,7 +1516,7 @@ static void walks_left_open_by_who_watches_steps_lock_nothing(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
     const struct CMUnitTest tests[] = {
         CASE(a_system_is_told_where_it_runs),
         CASE(a_world_without_systems_can_be_stepped),

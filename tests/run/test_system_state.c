@@ -1,10 +1,12 @@
 // Systems as a part of a world's state: what each of them keeps, the clock, starting and stopping, and worlds with
 // other systems than the state knows.
 #include "run/system.h"
-#include "support/test_notes.h"
 #include "world/part_fixture.h"
 
 #include <mica/snapshot.h>
+
+#include "support/test_notes.h"
+#include "support/test_shared_world.h"
 
 MICA_STRUCT(Tally, { uint64_t number; });
 MICA_STRUCT(Beep, { int32_t number; });
@@ -20,38 +22,15 @@ static bool construct_ready(void *values, int32_t count, const mica_hook_context
 typedef Tally Ready;
 MICA_COMPONENT_WITH(Ready, (.hooks = {.construct = construct_ready}));
 
-static test_allocator allocator;
-static mica_world *world;
-
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = mica_world_create(&(mica_world_def){.allocator = test_allocator_hooks(&allocator)});
-    assert_non_null(world);
+    begin_world((mica_world_def){0});
     notes[0] = 0;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    const mica_result valid = world == NULL ? MICA_OK : mica_world_validate(world);
-    mica_world_destroy(world);
-    world = NULL;
-    test_allocator_finish(&allocator);
-    assert_int_equal(valid, MICA_OK);
     return 0;
 }
 
 static void do_nothing(mica_run *run) {
     (void)run;
-}
-
-static mica_system add_to(mica_world *to, const mica_system_def *def) {
-    const mica_system system = mica_system_add(to, def);
-    if (system.id == 0) {
-        fail_msg("%s", mica_last_error());
-    }
-    return system;
 }
 
 static void step(int32_t count) {
@@ -516,7 +495,7 @@ static void a_value_with_hooks_that_is_missing_is_refused(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
     const struct CMUnitTest tests[] = {
         CASE(ticks_and_the_time_that_is_due_come_back),
         CASE(a_state_without_systems_begins_the_clock_again),

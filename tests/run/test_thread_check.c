@@ -2,7 +2,7 @@
 // alone.
 #include "run/churn_world.h"
 #include "support/racing.h"
-#include "support/test_allocator.h"
+#include "support/test_shared_world.h"
 
 #include <mica/checksum.h>
 #include <mica/thread_check.h>
@@ -16,8 +16,6 @@
 MICA_STRUCT_WITH(Trace, (.storage = MICA_TABLE), { int32_t thread; });
 MICA_STRUCT(Memory, { int32_t thread; });
 
-static test_allocator allocator;
-static mica_world *world;
 static mica_thread_difference difference;
 
 static mica_world *create(int32_t thread_count) {
@@ -29,18 +27,10 @@ static mica_world *create(int32_t thread_count) {
 
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = create(3);
+    begin_world((mica_world_def){.thread_count = 3});
     racing = (race){.runs = {0}};
     difference = (mica_thread_difference){.tick = 0};
     mica_spawn(world, mica_value_of(Left, {0}), mica_value_of(Right, {0}), mica_value_of(Trace, {0}));
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    mica_world_destroy(world);
-    test_allocator_finish(&allocator);
     return 0;
 }
 
@@ -195,7 +185,7 @@ static void misuse_is_refused(void **state) {
     mica_world_destroy(single);
 }
 
-#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -7,15 +7,13 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
+#include "support/test_shared_world.h"
 
 MICA_STRUCT_WITH(Place, (.storage = MICA_TABLE), { int32_t x; });
 MICA_STRUCT_WITH(Heat, (.storage = MICA_TABLE), { int32_t degrees; });
 
 enum { ENTITIES = 20000, THREADS = 3, EVENT_MAX = 4096 };
 
-static test_allocator allocator;
-static mica_world *world;
 static mica_trace_event events[EVENT_MAX];
 static int32_t event_count;
 
@@ -61,10 +59,7 @@ static void cool(mica_run *run) {
 
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = mica_world_create(&(mica_world_def){
-        .allocator = test_allocator_hooks(&allocator), .thread_count = THREADS, .always_parallel = true});
-    assert_non_null(world);
+    begin_world((mica_world_def){.thread_count = THREADS, .always_parallel = true});
     for (int32_t i = 0; i < ENTITIES; i++) {
         mica_spawn(world, mica_value_of(Place, {i}));
     }
@@ -77,13 +72,6 @@ static int set_up(void **state) {
         assert_int_not_equal(mica_system_add(world, &defs[i]).id, 0);
     }
     assert_int_equal(mica_world_step(world, 1), MICA_OK);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    mica_world_destroy(world);
-    test_allocator_finish(&allocator);
     return 0;
 }
 
@@ -209,7 +197,7 @@ static void misuse_is_refused(void **state) {
     }
 }
 
-#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

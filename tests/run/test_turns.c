@@ -10,32 +10,19 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
 #include "support/test_notes.h"
+#include "support/test_shared_world.h"
 
 MICA_ENUM(Phase, {MENU, PLAYING, OVER});
 MICA_ENUM(Sign, {BELOW = -1, NEITHER, ABOVE});
 MICA_STRUCT(Position, { float x; });
 MICA_TAG(Marked);
 
-static test_allocator allocator;
-static mica_world *world;
-
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = mica_world_create(&(mica_world_def){.name = "test", .allocator = test_allocator_hooks(&allocator)});
+    begin_world((mica_world_def){.name = "test"});
     notes[0] = 0;
-    mica_error_clear();
-    return world == NULL;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    const mica_result valid = mica_world_validate(world);
-    mica_world_destroy(world);
-    test_allocator_finish(&allocator);
-    return valid != MICA_OK;
+    return 0;
 }
 
 // The number of the tick, with the definition's `user` in front if there is one.
@@ -54,11 +41,7 @@ static void note_time(mica_run *run) {
 
 static mica_system add(mica_system_def def) {
     def.run = def.run == NULL ? note_tick : def.run;
-    const mica_system system = mica_system_add(world, &def);
-    if (system.id == 0) {
-        fail_msg("%s", mica_last_error());
-    }
-    return system;
+    return add_to(world, &def);
 }
 
 static void step(int32_t count, float delta_seconds) {
@@ -637,7 +620,7 @@ static void why_a_system_has_no_turn_is_a_diagnosis(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
     const struct CMUnitTest tests[] = {
         CASE(every_so_many_ticks_goes_by_their_number),
         CASE(the_time_of_a_turn_is_that_since_the_last_run),

@@ -1,24 +1,12 @@
 // Systems that touch by calls what they have not declared are found, on one thread and on several.
-#include <mica/mica.h>
+#include "run/cheat_world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "support/test_allocator.h"
-
-MICA_STRUCT_WITH(Own, (.storage = MICA_TABLE), { int32_t number; });
-MICA_STRUCT_WITH(Other, (.storage = MICA_TABLE), { int32_t number; });
-MICA_STRUCT_WITH(Secret, (.storage = MICA_TABLE), { int32_t number; });
-MICA_STRUCT_WITH(Loot, (.storage = MICA_POOL), { int32_t number; });
 MICA_STRUCT_WITH(Spread, (.storage = MICA_TABLE, .layout = MICA_LANES), { int32_t number, rest; });
 MICA_STRUCT_WITH(Listed, (.storage = MICA_TABLE, .indexes = {{"number", MICA_ORDERED}}), { int32_t number; });
-MICA_STRUCT(Rule, { int32_t number; });
-MICA_STRUCT(Alarm, { int32_t number; });
 
-enum { ENTITIES = 5, VALUE = 42 };
+enum { ENTITIES = 5 };
 
 typedef struct cheat {
     const char *name;
@@ -29,39 +17,17 @@ typedef struct cheat {
     bool names_entity;
 } cheat;
 
-// What systems of a world share; made new for each of them.
-typedef struct scene {
-    test_allocator allocator;
-    mica_world *world;
-    cheat act;
-    mica_entity target;
+// What is tried, by what, and with what outcome; made new for each world.
+static struct {
+    cheat what;
     mica_query *secrets;
     mica_query *changed; // those whose Secret has
     mica_order *order;
     mica_index *index;
     mica_event_reader *reader;
-    bool is_armed;
-    bool in_condition;
     const void *got;
     mica_result result;
-    int32_t other_runs;
-} scene;
-
-static scene shared;
-
-static int set_up(void **state) {
-    shared = (scene){0};
-    test_allocator_init(&shared.allocator);
-    mica_error_clear();
-    *state = &shared;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    scene *test = *state;
-    test_allocator_finish(&test->allocator);
-    return 0;
-}
+} tried;
 
 // Cheats
 
@@ -139,7 +105,7 @@ static const void *ask_version(mica_run *run) {
 
 static const void *walk(mica_run *run) {
     (void)run;
-    mica_iter it = mica_query_begin(shared.secrets);
+    mica_iter it = mica_query_begin(tried.secrets);
     const void *got = mica_iter_next(&it) ? &shared : NULL;
     mica_iter_end(&it);
     return got;
@@ -147,7 +113,7 @@ static const void *walk(mica_run *run) {
 
 static const void *walk_order(mica_run *run) {
     (void)run;
-    mica_iter it = mica_order_begin(shared.order);
+    mica_iter it = mica_order_begin(tried.order);
     const void *got = mica_iter_next(&it) ? &shared : NULL;
     mica_iter_end(&it);
     return got;
@@ -172,14 +138,14 @@ static void visit(mica_run *run, mica_iter *span, void *user) {
 
 static const void *loop(mica_run *run) {
     const void *visited = NULL;
-    mica_parallel_for(run, shared.secrets, visit, &visited);
+    mica_parallel_for(run, tried.secrets, visit, &visited);
     return visited;
 }
 
 static void get_in_span(mica_run *run, mica_iter *span, void *user) {
     if (holds_target(span)) {
         *(const void **)user = mica_get(mica_run_world(run), shared.target, Secret);
-        shared.result = mica_last_result(); // of the thread that visits the span
+        tried.result = mica_last_result(); // of the thread that visits the span
     }
 }
 
@@ -202,12 +168,12 @@ static const void *write_pool(mica_run *run) {
 static const void *find_in_index(mica_run *run) {
     (void)run;
     mica_entity found;
-    return mica_index_find_value(shared.index, int32_t, VALUE, &found, 1) > 0 ? &shared : NULL;
+    return mica_index_find_value(tried.index, int32_t, VALUE, &found, 1) > 0 ? &shared : NULL;
 }
 
 static const void *first_of_index(mica_run *run) {
     (void)run;
-    return mica_entity_is_null(mica_index_first(shared.index)) ? NULL : &shared;
+    return mica_entity_is_null(mica_index_first(tried.index)) ? NULL : &shared;
 }
 
 static const void *resource(mica_run *run) {
@@ -253,12 +219,12 @@ static const void *make_reader(mica_run *run) {
 
 static const void *read_event(mica_run *run) {
     (void)run;
-    return mica_next_event(shared.reader, Alarm);
+    return mica_next_event(tried.reader, Alarm);
 }
 
 static const void *count_events(mica_run *run) {
     (void)run;
-    return mica_event_reader_count(shared.reader) > 0 ? &shared : NULL;
+    return mica_event_reader_count(tried.reader) > 0 ? &shared : NULL;
 }
 
 static const void *ask_whole_version(mica_run *run) {
@@ -267,13 +233,13 @@ static const void *ask_whole_version(mica_run *run) {
 
 static const void *count_changed(mica_run *run) {
     (void)run;
-    mica_query_count(shared.changed);
+    mica_query_count(tried.changed);
     return if_done(mica_last_result());
 }
 
 static const void *find_changed(mica_run *run) {
     (void)run;
-    mica_query_contains(shared.changed, shared.target);
+    mica_query_contains(tried.changed, shared.target);
     return if_done(mica_last_result());
 }
 
@@ -332,36 +298,16 @@ enum { CHEATS = sizeof(cheats) / sizeof(cheats[0]) };
 
 // The world
 
-static void act(mica_run *run) {
-    scene *test = mica_run_user(run);
-    if (test->is_armed && !test->in_condition) {
-        mica_error_clear();
-        test->got = test->act.act(run);
-        test->result = test->result == MICA_OK ? mica_last_result() : test->result;
-    }
-}
-
-static bool act_in_condition(mica_run *run) {
-    scene *test = mica_run_user(run);
-    if (test->is_armed && test->in_condition) {
-        mica_error_clear();
-        test->got = test->act.act(run);
-        test->result = test->result == MICA_OK ? mica_last_result() : test->result;
-    }
-    return true;
-}
-
-static void count_other(mica_run *run) {
-    ((scene *)mica_run_user(run))->other_runs++;
+static void try(mica_run *run) {
+    mica_error_clear();
+    tried.got = tried.what.act(run);
+    tried.result = tried.result == MICA_OK ? mica_last_result() : tried.result;
 }
 
 static mica_system_def cheating(scene *test) {
-    return (mica_system_def){.name = "cheat",
-                             .run = act,
-                             .condition = act_in_condition,
-                             .user = test,
-                             .query = {mica_write(Own)},
-                             .access = {mica_reads(Other)}};
+    mica_system_def def = cheat_system(test);
+    def.access[0] = mica_reads(Other);
+    return def;
 }
 
 static int by_number(const mica_element *a, const mica_element *b, void *user) {
@@ -378,10 +324,11 @@ static void begin(scene *test, const cheat *what, int32_t thread_count, mica_val
                                                             .validate = validate});
     assert_non_null(world);
     test->world = world;
-    test->act = *what;
+    test->act = try;
+    tried.what = *what;
     test->is_armed = false;
-    test->got = NULL;
-    test->result = MICA_OK;
+    tried.got = NULL;
+    tried.result = MICA_OK;
     for (int32_t i = 0; i < ENTITIES; i++) {
         test->target = mica_spawn(world, mica_value_of(Own, {i}), mica_value_of(Other, {VALUE}),
                                   mica_value_of(Secret, {VALUE}), mica_value_of(Loot, {VALUE}),
@@ -389,27 +336,27 @@ static void begin(scene *test, const cheat *what, int32_t thread_count, mica_val
     }
     assert_int_equal(mica_add(world, test->target, mica_transform), MICA_OK);
     mica_set_resource(world, Rule, {VALUE});
-    test->reader = mica_reader_of(world, Alarm, "outside");
+    tried.reader = mica_reader_of(world, Alarm, "outside");
     mica_send(world, Alarm, {VALUE});
-    test->secrets = mica_query_retain(mica_query_of(world, mica_read(Secret)));
-    test->changed = mica_query_retain(mica_query_of(world, mica_changed(Secret)));
-    test->order = mica_order_create(test->secrets, mica_register(world, Secret), by_number, NULL);
-    test->index = mica_index_of(world, Listed, "number");
-    assert_non_null(test->index);
-    assert_non_null(test->order);
+    tried.secrets = mica_query_retain(mica_query_of(world, mica_read(Secret)));
+    tried.changed = mica_query_retain(mica_query_of(world, mica_changed(Secret)));
+    tried.order = mica_order_create(tried.secrets, mica_register(world, Secret), by_number, NULL);
+    tried.index = mica_index_of(world, Listed, "number");
+    assert_non_null(tried.index);
+    assert_non_null(tried.order);
     // Two that touch nothing of it, so that there are some to run beside.
     assert_int_not_equal(mica_system_add(world, def).id, 0);
-    const mica_system_def other = {.name = "other", .run = count_other, .user = test, .access = {mica_reads(Other)}};
+    const mica_system_def other = other_system(test);
     assert_int_not_equal(mica_system_add(world, &other).id, 0);
     assert_int_equal(mica_world_step(world, 1), MICA_OK); // systems that start run alone
     test->is_armed = true;
 }
 
 static void end(scene *test) {
-    mica_event_reader_destroy(test->reader);
-    mica_order_destroy(test->order);
-    mica_query_release(test->secrets);
-    mica_query_release(test->changed);
+    mica_event_reader_destroy(tried.reader);
+    mica_order_destroy(tried.order);
+    mica_query_release(tried.secrets);
+    mica_query_release(tried.changed);
     assert_int_equal(mica_world_validate(test->world), MICA_OK);
     mica_world_destroy(test->world);
 }
@@ -423,7 +370,7 @@ static void assert_unchanged(const scene *test) {
     assert_true(mica_load_of(world, test->target, Spread, &spread));
     assert_int_equal(spread.number, VALUE);
     assert_int_equal(mica_resource(world, Rule)->number, VALUE);
-    assert_int_equal(mica_event_reader_count(test->reader), 1);
+    assert_int_equal(mica_event_reader_count(tried.reader), 1);
 }
 
 // Lets a system cheat; the error of the tick goes to `text`.
@@ -436,8 +383,8 @@ static void catch_cheat(scene *test, const cheat *what, int32_t thread_count, ch
     }
     assert_true(strlen(mica_last_error()) < capacity);
     strcpy(text, mica_last_error());
-    assert_null(test->got);
-    assert_int_equal(test->result, MICA_NO_ACCESS);
+    assert_null(tried.got);
+    assert_int_equal(tried.result, MICA_NO_ACCESS);
     const bool is_named = strstr(text, "system \"cheat\"") != NULL && strstr(text, what->type) != NULL &&
                           strstr(text, what->call) != NULL &&
                           (strstr(text, " of entity ") != NULL) == what->names_entity;
@@ -491,7 +438,7 @@ static void what_is_declared_is_no_cheat(void **state) {
         if (result != MICA_OK) {
             fail_msg("%s: %s", cheats[i].name, mica_last_error());
         }
-        assert_true(cheats[i].act == make_reader || cheats[i].act == loop || test->got != NULL);
+        assert_true(cheats[i].act == make_reader || cheats[i].act == loop || tried.got != NULL);
         end(test);
     }
 }
@@ -512,14 +459,16 @@ static void start_functions_may_touch_everything(void **state) {
     mica_system_def def = cheating(test);
     def.start = act;
     test->is_armed = true;
-    test->act = cheats[0];
+    test->act = try;
+    tried.what = cheats[0];
+    tried.got = NULL;
     mica_world *world = mica_world_create(&(mica_world_def){.validate = MICA_VALIDATE_ACCESS});
     test->world = world;
     test->target = mica_spawn(world, mica_value_of(Secret, {VALUE}));
     def.run = count_other;
     assert_int_not_equal(mica_system_add(world, &def).id, 0);
     assert_int_equal(mica_world_step(world, 1), MICA_OK);
-    assert_non_null(test->got);
+    assert_non_null(tried.got);
     mica_world_destroy(world);
 }
 
@@ -535,12 +484,12 @@ static void nothing_is_checked_where_that_is_off(void **state) {
 
 static void look_at_secret(const mica_signal *signal) {
     scene *test = signal->user;
-    test->got = mica_get(test->world, test->target, Secret);
+    tried.got = mica_get(test->world, test->target, Secret);
 }
 
 static const void *set_own(mica_run *run) {
     mica_set(mica_run_world(run), shared.target, Own, {7});
-    return shared.got;
+    return tried.got;
 }
 
 // It is no part of the system, which runs alone because of it.
@@ -554,7 +503,7 @@ static void observers_are_not_held_to_what_the_system_has_declared(void **state)
             .on = MICA_SET, .type = mica_type_of(Own), .call = look_at_secret, .user = test};
         assert_int_not_equal(mica_observer_connect(test->world, &observer).id, 0);
         assert_int_equal(mica_world_step(test->world, 1), MICA_OK);
-        assert_non_null(test->got);
+        assert_non_null(tried.got);
         end(test);
     }
 }
@@ -562,7 +511,7 @@ static void observers_are_not_held_to_what_the_system_has_declared(void **state)
 static const void *has_and_count(mica_run *run) {
     mica_world *world = mica_run_world(run);
     return mica_alive(world, shared.target) && mica_has(world, shared.target, Secret) &&
-                   mica_query_count(shared.secrets) == ENTITIES
+                   mica_query_count(tried.secrets) == ENTITIES
                ? &shared
                : NULL;
 }
@@ -574,7 +523,7 @@ static void who_is_there_needs_no_declaration(void **state) {
         const mica_system_def def = cheating(test);
         begin(test, &what, threads, MICA_VALIDATE_ACCESS, &def);
         assert_int_equal(mica_world_step(test->world, 1), MICA_OK);
-        assert_non_null(test->got);
+        assert_non_null(tried.got);
         end(test);
     }
 }

@@ -1,6 +1,7 @@
 // Systems that touch through pointers what they have not declared are found, and nothing else changes.
 #define _GNU_SOURCE // anonymous mappings
-#include "tick_world.h"
+#include "run/cheat_world.h"
+#include "run/tick_world.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -9,82 +10,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-MICA_STRUCT_WITH(Own, (.storage = MICA_TABLE), { int32_t number; });
-MICA_STRUCT_WITH(Other, (.storage = MICA_TABLE), { int32_t number; });
-MICA_STRUCT_WITH(Secret, (.storage = MICA_TABLE), { int32_t number; });
 MICA_STRUCT_WITH(Wide, (.storage = MICA_TABLE), { int32_t number, rest[1023]; });
 MICA_STRUCT_WITH(Spread, (.storage = MICA_TABLE, .layout = MICA_LANES), { int32_t rest, number; });
-MICA_STRUCT_WITH(Loot, (.storage = MICA_POOL), { int32_t number; });
 MICA_STRUCT_WITH(Seen, (.storage = MICA_POOL), { int32_t number; });
 MICA_STRUCT_WITH(Chest, (.storage = MICA_POOL, .layout = MICA_PAGED, .page_size = 16, .stable = true),
                  { int32_t number; });
-MICA_STRUCT(Rule, { int32_t number; });
 MICA_STRUCT(Law, { int32_t number; });
-MICA_STRUCT(Alarm, { int32_t number; });
 
-enum { ENTITIES = 40, TARGET = 37, VALUE = 42 };
+enum { ENTITIES = 40, TARGET = 37 };
 
-// What systems of a world share; made new for each of them.
-typedef struct scene {
-    test_allocator allocator;
-    mica_world *world;
-    void (*act)(struct scene *scene, mica_run *run);
-    mica_entity target;
-    bool is_armed, in_condition;
-    int32_t end_count; // how often the system went on to its end
-    int32_t other_runs;
-    // Addresses that were got when everything could be touched.
-    volatile int32_t *secret, *wide, *lane, *loot, *seen, *chest, *rule, *law, *own;
-    mica_world *inner;      // that a system steps
-    volatile int32_t *page; // of the test's own
-} scene;
+// Addresses that were got when everything could be touched.
+static struct { volatile int32_t *secret, *wide, *lane, *loot, *seen, *chest, *rule, *law, *own; } at;
 
-static scene shared;
+static mica_world *inner;      // that a system steps
+static volatile int32_t *page; // of the test's own
 static volatile int32_t sink;
-
-static int set_up(void **state) {
-    shared = (scene){0};
-    test_allocator_init(&shared.allocator);
-    mica_error_clear();
-    *state = &shared;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    scene *test = *state;
-    test_allocator_finish(&test->allocator);
-    return 0;
-}
 
 // The world
 
-static void act(mica_run *run) {
-    scene *test = mica_run_user(run);
-    if (test->is_armed && !test->in_condition) {
-        test->act(test, run);
-    }
-    test->end_count++;
-}
-
-static bool act_in_condition(mica_run *run) {
-    scene *test = mica_run_user(run);
-    if (test->is_armed && test->in_condition) {
-        test->act(test, run);
-    }
-    return true;
-}
-
-static void count_other(mica_run *run) {
-    ((scene *)mica_run_user(run))->other_runs++;
-}
-
 static mica_system_def cheating(scene *test) {
-    return (mica_system_def){.name = "cheat",
-                             .run = act,
-                             .condition = act_in_condition,
-                             .user = test,
-                             .query = {mica_write(Own), mica_read(Other)},
-                             .access = {mica_reads(Seen), mica_reads(Law)}};
+    mica_system_def def = cheat_system(test);
+    def.query[1] = mica_read(Other);
+    def.access[0] = mica_reads(Seen);
+    def.access[1] = mica_reads(Law);
+    return def;
 }
 
 static mica_world_def definition(scene *test) {
@@ -114,7 +63,7 @@ static void keep_lane(scene *test) {
     mica_each (query, it) {
         for (int32_t i = 0; i < it.count; i++) {
             if (mica_entity_equal(it.entities[i], test->target)) {
-                test->lane = mica_lane(it, Spread, number) + i;
+                at.lane = mica_lane(it, Spread, number) + i;
             }
         }
     }
@@ -122,26 +71,26 @@ static void keep_lane(scene *test) {
 
 static void keep_addresses(scene *test) {
     mica_world *world = test->world;
-    test->own = &mica_get_write(world, test->target, Own)->number;
-    test->secret = &mica_get_write(world, test->target, Secret)->number;
-    test->wide = &mica_get_write(world, test->target, Wide)->rest[1000];
-    test->loot = &mica_get_write(world, test->target, Loot)->number;
-    test->seen = &mica_get_write(world, test->target, Seen)->number;
-    test->chest = &mica_get_write(world, test->target, Chest)->number;
-    test->rule = &mica_resource_write(world, Rule)->number;
-    test->law = &mica_resource_write(world, Law)->number;
+    at.own = &mica_get_write(world, test->target, Own)->number;
+    at.secret = &mica_get_write(world, test->target, Secret)->number;
+    at.wide = &mica_get_write(world, test->target, Wide)->rest[1000];
+    at.loot = &mica_get_write(world, test->target, Loot)->number;
+    at.seen = &mica_get_write(world, test->target, Seen)->number;
+    at.chest = &mica_get_write(world, test->target, Chest)->number;
+    at.rule = &mica_resource_write(world, Rule)->number;
+    at.law = &mica_resource_write(world, Law)->number;
     keep_lane(test);
 }
 
 static void add_systems(scene *test, mica_world *world, const mica_system_def *def) {
+    mica_system_def other = other_system(test);
+    other.after[0] = def->name;
     assert_int_not_equal(mica_system_add(world, def).id, 0);
-    const mica_system_def other = {
-        .name = "other", .run = count_other, .user = test, .access = {mica_reads(Other)}, .after = {"cheat"}};
     assert_int_not_equal(mica_system_add(world, &other).id, 0);
 }
 
 static void begin(scene *test, const mica_world_def *world_def, const mica_system_def *def,
-                  void (*what)(scene *test, mica_run *run)) {
+                  void (*what)(mica_run *run)) {
     test->world = mica_world_create(world_def);
     assert_non_null(test->world);
     test->act = what;
@@ -161,7 +110,7 @@ static void end(scene *test) {
 }
 
 typedef struct cheat {
-    void (*act)(scene *test, mica_run *run);
+    void (*act)(mica_run *run);
     const char *touch; // what of it the error says, the target's entity behind it,
     bool is_of_none;   // unless it is a resource
     bool is_declared;  // to be read
@@ -194,80 +143,80 @@ static void catch_cheat(scene *test, mica_world *world, const cheat *what, const
 
 // Cheats
 
-static void write_what_is_read(scene *test, mica_run *run) {
+static void write_what_is_read(mica_run *run) {
     mica_each (run, it) {
         const Other *other = mica_read_of(it, Other);
         for (int32_t i = 0; i < it.count; i++) {
-            if (mica_entity_equal(it.entities[i], test->target)) {
+            if (mica_entity_equal(it.entities[i], shared.target)) {
                 *(volatile int32_t *)(uintptr_t)&other[i].number = 1;
             }
         }
     }
 }
 
-static void write_secret(scene *test, mica_run *run) {
+static void write_secret(mica_run *run) {
     (void)run;
-    *test->secret = 1;
+    *at.secret = 1;
 }
 
-static void read_secret(scene *test, mica_run *run) {
+static void read_secret(mica_run *run) {
     (void)run;
-    sink = *test->secret;
+    sink = *at.secret;
 }
 
-static void add_to_secret(scene *test, mica_run *run) {
+static void add_to_secret(mica_run *run) {
     (void)run;
-    *test->secret += 1;
+    *at.secret += 1;
 }
 
-static void read_wide(scene *test, mica_run *run) {
+static void read_wide(mica_run *run) {
     (void)run;
-    sink = *test->wide;
+    sink = *at.wide;
 }
 
-static void write_lane(scene *test, mica_run *run) {
+static void write_lane(mica_run *run) {
     (void)run;
-    *test->lane = 1;
+    *at.lane = 1;
 }
 
-static void write_loot(scene *test, mica_run *run) {
+static void write_loot(mica_run *run) {
     (void)run;
-    *test->loot = 1;
+    *at.loot = 1;
 }
 
-static void read_loot(scene *test, mica_run *run) {
+static void read_loot(mica_run *run) {
     (void)run;
-    sink = *test->loot;
+    sink = *at.loot;
 }
 
-static void write_seen(scene *test, mica_run *run) {
+static void write_seen(mica_run *run) {
     (void)run;
-    sink = *test->seen;
-    *test->seen = 1;
+    sink = *at.seen;
+    *at.seen = 1;
 }
 
-static void read_chest(scene *test, mica_run *run) {
+static void read_chest(mica_run *run) {
     (void)run;
-    sink = *test->chest;
+    sink = *at.chest;
 }
 
-static void read_rule(scene *test, mica_run *run) {
+static void read_rule(mica_run *run) {
     (void)run;
-    sink = *test->rule;
+    sink = *at.rule;
 }
 
-static void write_law(scene *test, mica_run *run) {
+static void write_law(mica_run *run) {
     (void)run;
-    sink = *test->law;
-    *test->law = 1;
+    sink = *at.law;
+    *at.law = 1;
 }
 
-static void touch_several(scene *test, mica_run *run) {
+static void touch_several(mica_run *run) {
     (void)run;
-    sink = *test->loot;
-    *test->secret = 1;
-    *test->secret = 2;
-    sink = *test->rule;
+    sink = *at.loot;
+    *at.secret = 1;
+    *at.secret = 2;
+    sink = *at.rule;
 }
 
 static const cheat cheats[] = {
@@ -339,8 +288,8 @@ static void conditions_are_held_to_it_as_well(void **state) {
     end(test);
 }
 
-static void touch_by_call(scene *test, mica_run *run) {
-    assert_null(mica_get(mica_run_world(run), test->target, Secret));
+static void touch_by_call(mica_run *run) {
+    assert_null(mica_get(mica_run_world(run), shared.target, Secret));
 }
 
 static void calls_are_checked_as_well(void **state) {
@@ -363,13 +312,13 @@ static void double_own(mica_run *run, mica_iter *span, void *user) {
     }
 }
 
-static void keep_to_what_is_declared(scene *test, mica_run *run) {
+static void keep_to_what_is_declared(mica_run *run) {
     mica_world *world = mica_run_world(run);
-    *test->own += *test->seen;
-    mica_set(world, test->target, Own, {mica_get(world, test->target, Seen)->number});
-    sink = *test->law;
-    mica_spawn(mica_run_commands(run), mica_value_of(Own, {*test->law}));
-    mica_remove(mica_run_commands(run), test->target, Secret);
+    *at.own += *at.seen;
+    mica_set(world, shared.target, Own, {mica_get(world, shared.target, Seen)->number});
+    sink = *at.law;
+    mica_spawn(mica_run_commands(run), mica_value_of(Own, {*at.law}));
+    mica_remove(mica_run_commands(run), shared.target, Secret);
     assert_int_equal(mica_parallel_for(run, NULL, double_own, NULL), MICA_OK);
 }
 
@@ -423,7 +372,7 @@ static void a_copy_and_a_restored_world_are_guarded(void **state) {
     catch_all(test, test->world);
     assert_int_equal(mica_snapshot_restore(snapshot, test->world, NULL), MICA_OK);
     keep_addresses(test);
-    assert_int_equal(*test->secret, VALUE);
+    assert_int_equal(*at.secret, VALUE);
     catch_all(test, test->world);
 
     mica_world *original = test->world;
@@ -453,22 +402,24 @@ static void a_world_of_fixed_size_is_guarded(void **state) {
 // Who is told
 
 static void write_secret_when_told(const mica_signal *signal) {
-    *((scene *)signal->user)->secret = 2;
+    (void)signal;
+    *at.secret = 2;
 }
 
 static void write_secret_when_called(const mica_event *event) {
-    *((scene *)event->user)->secret = 3;
+    (void)event;
+    *at.secret = 3;
 }
 
-static void cause_calls(scene *test, mica_run *run) {
+static void cause_calls(mica_run *run) {
     mica_world *world = mica_run_world(run);
-    mica_set(world, test->target, Own, {7});
+    mica_set(world, shared.target, Own, {7});
     assert_int_equal(mica_trigger(world, Alarm, {1}), MICA_OK);
 }
 
-static void cause_calls_and_write(scene *test, mica_run *run) {
-    cause_calls(test, run);
-    *test->secret = 4;
+static void cause_calls_and_write(mica_run *run) {
+    cause_calls(run);
+    *at.secret = 4;
 }
 
 static void observers_and_handlers_may_touch_everything_and_nobody_else(void **state) {
@@ -481,11 +432,11 @@ static void observers_and_handlers_may_touch_everything_and_nobody_else(void **s
         .on = MICA_SET, .type = mica_type_of(Own), .call = write_secret_when_told, .user = test};
     assert_int_not_equal(mica_observer_connect(test->world, &observer).id, 0);
     assert_int_equal(mica_world_step(test->world, 1), MICA_OK);
-    assert_int_equal(*test->secret, 2);
+    assert_int_equal(*at.secret, 2);
     const mica_component alarm = mica_register(test->world, Alarm);
     assert_int_not_equal(mica_event_bind(test->world, alarm, write_secret_when_called, test).id, 0);
     assert_int_equal(mica_world_step(test->world, 1), MICA_OK);
-    assert_int_equal(*test->secret, 3);
+    assert_int_equal(*at.secret, 3);
     const cheat what = {.act = cause_calls_and_write, .touch = "writes Secret"};
     catch_cheat(test, test->world, &what, "a raw pointer");
     end(test);
@@ -493,13 +444,14 @@ static void observers_and_handlers_may_touch_everything_and_nobody_else(void **s
 
 // Several worlds
 
-static void step_inner(scene *test, mica_run *run) {
+static void step_inner(mica_run *run) {
     (void)run;
-    assert_int_equal(mica_world_step(test->inner, 1), MICA_OK);
+    assert_int_equal(mica_world_step(inner, 1), MICA_OK);
 }
 
 static void write_outer_secret(mica_run *run) {
-    *((scene *)mica_run_user(run))->secret = 5;
+    (void)run;
+    *at.secret = 5;
 }
 
 static void worlds_that_systems_step_are_part_of_them(void **state) {
@@ -507,13 +459,13 @@ static void worlds_that_systems_step_are_part_of_them(void **state) {
     const mica_world_def world_def = definition(test);
     const mica_system_def def = cheating(test);
     begin(test, &world_def, &def, NULL);
-    test->inner = mica_world_create(&world_def);
+    inner = mica_world_create(&world_def);
     const mica_system_def inner_def = {
         .name = "inner", .run = write_outer_secret, .user = test, .query = {mica_write(Own)}};
-    assert_int_not_equal(mica_system_add(test->inner, &inner_def).id, 0);
+    assert_int_not_equal(mica_system_add(inner, &inner_def).id, 0);
     const cheat what = {.act = step_inner, .touch = "writes Secret"};
     catch_cheat(test, test->world, &what, "a raw pointer");
-    mica_world_destroy(test->inner);
+    mica_world_destroy(inner);
     end(test);
 }
 
@@ -524,7 +476,7 @@ static volatile sig_atomic_t mended_count;
 static void mend(int signal, siginfo_t *info, void *context) {
     (void)signal;
     (void)context;
-    if (info->si_addr == (void *)(uintptr_t)shared.page) {
+    if (info->si_addr == (void *)(uintptr_t)page) {
         mended_count++;
         mprotect(info->si_addr, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE);
     }
@@ -533,27 +485,27 @@ static void mend(int signal, siginfo_t *info, void *context) {
 static void mend_simply(int signal) {
     (void)signal;
     mended_count++;
-    mprotect((void *)(uintptr_t)shared.page, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE);
+    mprotect((void *)(uintptr_t)page, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE);
 }
 
-static void touch_page(scene *test, mica_run *run) {
+static void touch_page(mica_run *run) {
     (void)run;
-    *test->page = 1;
+    *page = 1;
 }
 
-static void touch_page_and_secret(scene *test, mica_run *run) {
-    touch_page(test, run);
-    *test->secret = 1;
+static void touch_page_and_secret(mica_run *run) {
+    touch_page(run);
+    *at.secret = 1;
 }
 
-static void open_page(scene *test) {
-    void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(page, MAP_FAILED);
-    test->page = page;
+static void open_page(void) {
+    void *opened = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(opened, MAP_FAILED);
+    page = opened;
 }
 
-static void close_page(scene *test) {
-    munmap((void *)(uintptr_t)test->page, (size_t)sysconf(_SC_PAGESIZE));
+static void close_page(void) {
+    munmap((void *)(uintptr_t)page, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 static void other_faults_are_left_to_the_handler_that_was_there(void **state) {
@@ -566,26 +518,26 @@ static void other_faults_are_left_to_the_handler_that_was_there(void **state) {
     struct sigaction before;
     assert_int_equal(sigaction(SIGSEGV, &own, &before), 0);
     mended_count = 0;
-    open_page(test);
+    open_page();
     assert_int_equal(mica_world_step(test->world, 1), MICA_OK);
     assert_int_equal(mended_count, 1);
-    close_page(test);
-    open_page(test);
+    close_page();
+    open_page();
     const cheat what = {.act = touch_page_and_secret, .touch = "writes Secret"};
     catch_cheat(test, test->world, &what, "a raw pointer");
     assert_int_equal(mended_count, 2);
-    close_page(test);
+    close_page();
 
     struct sigaction after;
     own.sa_flags = 0;
     own.sa_handler = mend_simply;
     assert_int_equal(sigaction(SIGSEGV, &own, &after), 0);
     assert_true(after.sa_sigaction == mend); // the library's is there during systems alone
-    open_page(test);
+    open_page();
     test->act = touch_page;
     assert_int_equal(mica_world_step(test->world, 1), MICA_OK);
     assert_int_equal(mended_count, 3);
-    close_page(test);
+    close_page();
     assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
     end(test);
 }
@@ -595,7 +547,7 @@ static void faults_that_nobody_handles_end_the_program(void **state) {
     const mica_world_def world_def = definition(test);
     const mica_system_def def = cheating(test);
     begin(test, &world_def, &def, touch_page);
-    open_page(test);
+    open_page();
     const pid_t child = fork();
     assert_int_not_equal(child, -1);
     if (child == 0) {
@@ -606,7 +558,7 @@ static void faults_that_nobody_handles_end_the_program(void **state) {
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-    close_page(test);
+    close_page();
     end(test);
 }
 
@@ -702,7 +654,7 @@ static void a_system_that_cannot_be_guarded_does_not_run(void **state) {
     assert_int_equal(result, MICA_LIMIT);
     assert_non_null(strstr(mica_last_error(), "of guarded: there are too many"));
     assert_int_equal(end_count, 0);
-    assert_int_equal(*test->secret, VALUE);
+    assert_int_equal(*at.secret, VALUE);
     assert_int_equal(mica_world_step(test->world, 1), MICA_NO_ACCESS);
     end(test);
 }
@@ -742,7 +694,7 @@ static void a_tick_without_memory_for_the_guard_fails(void **state) {
             break;
         }
         assert_int_equal(result, MICA_OUT_OF_MEMORY);
-        assert_int_equal(*test->secret, VALUE);
+        assert_int_equal(*at.secret, VALUE);
     }
     end(test);
 }

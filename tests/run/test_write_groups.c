@@ -8,34 +8,22 @@
 
 #include <cmocka.h>
 
-#include "support/test_allocator.h"
+#include "support/test_shared_world.h"
 
 MICA_STRUCT(Place, { float x; });
 MICA_STRUCT(Drift, { float x; });
 MICA_STRUCT(Spring, { float length; });
 MICA_TAG_WITH(Rail, (.storage = MICA_POOL));
 
-static test_allocator allocator;
-static mica_world *world;
 static mica_entity plain, sprung, railed;
 
 static int set_up(void **state) {
     (void)state;
-    test_allocator_init(&allocator);
-    world = mica_world_create(&(mica_world_def){.name = "test", .allocator = test_allocator_hooks(&allocator)});
+    begin_world((mica_world_def){.name = "test"});
     plain = mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Drift, {1}));
     sprung = mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Drift, {1}), mica_value_of(Spring, {2}));
     railed = mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Drift, {1}), mica_tag(Rail));
-    mica_error_clear();
-    return world == NULL;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    const mica_result valid = mica_world_validate(world);
-    mica_world_destroy(world);
-    test_allocator_finish(&allocator);
-    return valid != MICA_OK;
+    return 0;
 }
 
 static void add_one(mica_run *run) {
@@ -49,9 +37,7 @@ static void add_one(mica_run *run) {
 
 static void add(mica_system_def def) {
     def.run = def.run == NULL ? add_one : def.run;
-    if (mica_system_add(world, &def).id == 0) {
-        fail_msg("%s", mica_last_error());
-    }
+    add_to(world, &def);
 }
 
 static void join(mica_type *member) {
@@ -184,7 +170,7 @@ static void without_memory_the_next_tick_knows_all_members(void **state) {
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, end_world)
     const struct CMUnitTest tests[] = {
         CASE(a_system_that_yields_leaves_members_alone),
         CASE(members_that_join_later_are_left_alone_from_the_next_tick_on),

@@ -11,6 +11,7 @@
 
 #include "support/test_heap.h"
 #include "support/test_random.h"
+#include "world/access_uses.h"
 
 MICA_STRUCT(Position, { float x; });
 MICA_STRUCT(Velocity, { float x; });
@@ -93,7 +94,7 @@ static void readers_do_not_conflict_and_writers_do(void **state) {
 // Against a look at every pair.
 static void random_sets_conflict_where_one_writes_what_the_other_touches(void **state) {
     fixture *test = *state;
-    enum { COMPONENTS = 12, UNTOUCHED = 0, READ, WRITTEN };
+    enum { COMPONENTS = 12 };
     test_random numbers = {7};
     for (uint32_t round = 0; round < 2000; round++) {
         uint8_t uses[2][COMPONENTS] = {0};
@@ -101,17 +102,12 @@ static void random_sets_conflict_where_one_writes_what_the_other_touches(void **
         for (uint32_t set = 0; set < 2; set++) {
             sets[set]->entries.count = 0;
             for (uint32_t i = test_random_below(&numbers, 8); i > 0; i--) {
-                const uint32_t component = test_random_below(&numbers, COMPONENTS);
-                const bool writes = test_random_below(&numbers, 3) == 0;
-                uses[set][component] = writes || uses[set][component] == WRITTEN ? WRITTEN : READ;
-                assert_true(mi_access_add(sets[set], &test->heap, (mica_component)(component + 1), writes));
+                use_at_random(uses[set], COMPONENTS, sets[set], &test->heap, &numbers);
             }
         }
         uint32_t from = 0;
         for (uint32_t component = 0; component < COMPONENTS; component++) {
-            const uint8_t a = uses[0][component];
-            const uint8_t b = uses[1][component];
-            if ((a == WRITTEN && b != UNTOUCHED) || (b == WRITTEN && a != UNTOUCHED)) {
+            if (uses_conflict(uses[0][component], uses[1][component])) {
                 assert_int_equal(mi_access_conflict(&test->a, &test->b, from), component + 1);
                 from = component + 2;
             }
