@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/test_notes.h"
+#include "support/test_said.h"
 #include "support/test_shared_world.h"
 
 MICA_ENUM(Phase, {MENU, PLAYING, OVER});
@@ -56,9 +57,7 @@ static void assert_refused(const mica_system_def *def, mica_result code, const c
     mica_error_clear();
     assert_int_equal(mica_system_add(world, def).id, 0);
     assert_int_equal(mica_last_result(), code);
-    if (strstr(mica_last_error(), words) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), words);
-    }
+    assert_said(words);
 }
 
 // Rates

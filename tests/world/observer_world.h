@@ -8,6 +8,7 @@
 #include "ledger.h"
 #include "storages.h"
 #include "support/test_allocator.h"
+#include "support/test_said.h"
 
 #include <mica/mica.h>
 
@@ -237,14 +238,6 @@ static MICA_UNUSED void forget(fixture *f) {
     do {                                        \
         assert_string_equal((F)->told, (TEXT)); \
         forget(F);                              \
-    } while (0)
-
-// The last error's text has this in it.
-#define assert_said(PART)                                                      \
-    do {                                                                       \
-        if (strstr(mica_last_error(), (PART)) == NULL) {                       \
-            fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), (PART)); \
-        }                                                                      \
     } while (0)
 
 // Connecting

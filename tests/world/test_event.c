@@ -1,5 +1,6 @@
 // Events: who is told of what in which order, what readers see and miss, and what becomes of the values.
 #include "support/test_random.h"
+#include "support/test_said.h"
 #include "world/ledger.h"
 
 #include "support/test_allocator.h"
@@ -59,16 +60,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void assert_said(const char *words) {
-    if (strstr(mica_last_error(), words) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), words);
-    }
-}
-
 static void assert_logged(const fixture *f, const char *words) {
-    if (strstr(f->logged, words) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", f->logged, words);
-    }
+    assert_says(f->logged, words);
 }
 
 static void hear(fixture *f, char who, int32_t number) {

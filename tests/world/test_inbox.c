@@ -1,5 +1,6 @@
 // The inbox: bounds, what it refuses, and many threads that post at once.
 #include "support/test_allocator.h"
+#include "support/test_said.h"
 #include "world/inbox.h"
 
 #include <mica/mica.h>
@@ -72,12 +73,6 @@ static int tear_down(void **state) {
     mica_world_destroy(f->world);
     test_allocator_finish(&f->allocator);
     return 0;
-}
-
-static void assert_said(const char *words) {
-    if (strstr(mica_last_error(), words) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), words);
-    }
 }
 
 typedef struct seen {

@@ -1,6 +1,7 @@
 // Verbs on many entities, gathering and scattering: what is refused and how that is said, and what the model beside the
 // single verbs does not ask for.
 #include "many_world.h"
+#include "support/test_said.h"
 
 #include <stdio.h>
 
@@ -34,12 +35,6 @@ static void begin_crowd(crowd *c) {
 
 static void end_crowd(crowd *c) {
     end(&c->f);
-}
-
-static void assert_said(const char *part) {
-    if (strstr(mica_last_error(), part) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), part);
-    }
 }
 
 static int32_t count_of(const crowd *c, mica_type *type) {

@@ -2,6 +2,7 @@
 // caller's values nor a handle.
 #include "follows.h"
 #include "ledger_world.h"
+#include "support/test_said.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +10,6 @@
 MICA_STRUCT(Position, { float x, y, z; });
 MICA_STRUCT(Number, { int32_t now; });
 MICA_TAG(Marked);
-
-static void assert_said(const char *part) {
-    if (strstr(mica_last_error(), part) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), part);
-    }
-}
 
 static void assert_same(mica_entity a, mica_entity b) {
     assert_true(mica_entity_equal(a, b));

@@ -1,6 +1,7 @@
 // Spawners, and spawning in line by plans: what they make is what mica_entity_spawn makes, whatever stands in the way.
 #include "follows.h"
 #include "ledger_world.h"
+#include "support/test_said.h"
 
 #include <string.h>
 
@@ -12,12 +13,6 @@ MICA_STRUCT_WITH(Pooled, (.storage = MICA_POOL), { int32_t now; });
 MICA_TAG(Marked);
 MICA_STRUCT(Armed, { int32_t shots; });
 MICA_STRUCT_WITH(Soldier, (.required = {mica_type_of(Armed)}), { int32_t rank; });
-
-static void assert_said(const char *part) {
-    if (strstr(mica_last_error(), part) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), part);
-    }
-}
 
 static mica_entity spawn_both(mica_spawner *spawner, int32_t number) {
     return mica_spawn(spawner, mica_value_of(Number, {number}), mica_value_of(Position, {1, 2, (float)number}));

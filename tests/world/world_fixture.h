@@ -3,6 +3,7 @@
 
 #include "support/test_allocator.h"
 #include "support/test_random.h"
+#include "support/test_said.h"
 
 #include <mica/mica.h>
 
@@ -115,10 +116,3 @@ static inline void watched_end(watched_world *watched) {
 #define assert_entity_equal(A, B) assert_true(mica_entity_equal((A), (B)))
 #define assert_null_entity(A) assert_true(mica_entity_is_null(A))
 #define assert_valid(WORLD) assert_string_equal(mica_world_validate(WORLD) == MICA_OK ? "" : mica_last_error(), "")
-// The last error's text has this in it.
-#define assert_said(PART)                                                      \
-    do {                                                                       \
-        if (strstr(mica_last_error(), (PART)) == NULL) {                       \
-            fail_msg("\"%s\" does not say \"%s\"", mica_last_error(), (PART)); \
-        }                                                                      \
-    } while (0)
