@@ -9,7 +9,8 @@
 // comes again.
 //
 // Invariants: outside ticks no request waits; the requests of a system ascend by step; while they are carried out the
-// arrays of requests stand still.
+// arrays of requests and the plan stand still. A system that is stepped by itself asks as if in step 0, wherever its
+// steps are.
 #include "run/requests.h"
 
 #include <string.h>
@@ -98,23 +99,6 @@ mica_result mi_request_remove(mi_systems *systems, const mi_system *system, cons
 
 // Carrying out
 
-// The first in the order of the plan that was not carried out; NULL: all were.
-static mi_request *next_request(const mi_systems *systems, mi_system **asker) {
-    mi_request *next = NULL;
-    for (uint32_t i = 0; i < systems->all.count; i++) {
-        mi_system *system = systems->all.data[i];
-        if (system->request_count_done == system->requests.count) {
-            continue;
-        }
-        mi_request *request = &system->requests.data[system->request_count_done];
-        if (next == NULL || request->step < next->step) {
-            next = request;
-            *asker = system;
-        }
-    }
-    return next;
-}
-
 static mica_result carry_out(mi_systems *systems, mi_request *request) {
     if (request->def != NULL) {
         request->changed = mi_system_enter(systems, request->def, request->handle, "mica_system_add");
@@ -142,26 +126,42 @@ static void take_back(mi_systems *systems, mi_request *last) {
     }
 }
 
-void mi_requests_carry_out(mi_systems *systems, mi_failure *failure) {
-    if (MICA_LIKELY(!systems->has_requests) || failure->code != MICA_OK) {
-        return;
-    }
-    mi_request *last = NULL;
-    mi_system *asker = NULL;
-    for (mi_request *request; (request = next_request(systems, &asker)) != NULL; last = request) {
+// Carries out what a system has asked for up to a step, until that fails. `last` is what was carried out before;
+// returns the same afterwards.
+static mi_request *carry_out_up_to(mi_systems *systems, uint32_t step, mi_request *last, mi_failure *failure) {
+    mi_system *asker = mi_system_of(systems->plan.steps.data[step].system);
+    while (asker != NULL && asker->request_count_done < asker->requests.count && failure->code == MICA_OK) {
+        mi_request *request = &asker->requests.data[asker->request_count_done];
+        if (request->step > step) {
+            break;
+        }
         asker->request_count_done++;
-        request->before = last;
         const mica_result result = carry_out(systems, request);
-        if (result != MICA_OK) {
+        if (result == MICA_OK) {
+            request->before = last;
+            last = request;
+        } else {
             mica_run run = {.world = systems->world,
                             .system = asker,
                             .failure = failure,
                             .stage = request->stage,
                             .step = request->step};
             mica_run_fail(&run, result, mica_last_error());
-            take_back(systems, last);
-            return;
         }
+    }
+    return last;
+}
+
+void mi_requests_carry_out(mi_systems *systems, mi_failure *failure) {
+    if (MICA_LIKELY(!systems->has_requests) || failure->code != MICA_OK) {
+        return;
+    }
+    mi_request *last = NULL;
+    for (uint32_t step = 0; step < systems->plan.steps.count && failure->code == MICA_OK; step++) {
+        last = carry_out_up_to(systems, step, last, failure);
+    }
+    if (failure->code != MICA_OK) {
+        take_back(systems, last);
     }
 }
 

@@ -390,6 +390,39 @@ static void conditions_ask_as_their_systems_do(void **state) {
     }
 }
 
+// Asks for a system named after itself and the stage, each time that it runs.
+static void ask_in_stage(mica_run *run) {
+    char name[16];
+    snprintf(name, sizeof(name), "%s%d", (const char *)mica_run_user(run), mica_run_stage(run) == MICA_UPDATE ? 1 : 2);
+    const mica_system_def def = counting(name);
+    must(run, mica_run_tick(run) != 1 || mica_system_add(mica_run_world(run), &def).id != 0);
+}
+
+static mica_system add_asking(mica_world *world, const char *name, mica_type *written) {
+    return add(world, (mica_system_def){.name = name,
+                                        .run = ask_in_stage,
+                                        .access = {{.type = written, .writes = true}},
+                                        .stage = MICA_UPDATE,
+                                        .also = {{.stage = MICA_LAST}},
+                                        .also_count = 1,
+                                        .user = (void *)(uintptr_t)name});
+}
+
+static void requests_are_carried_out_in_the_order_of_the_plan(void **state) {
+    (void)state;
+    for (int32_t i = 0; i < THREAD_COUNTS; i++) {
+        mica_world *world = begin(thread_counts[i]);
+        add_asking(world, "a", mica_type_of(Left));
+        add_asking(world, "b", mica_type_of(Right));
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        char text[512];
+        mica_world_plan(world, text, sizeof(text));
+        assert_non_null(strstr(text, "  a1\n  b1 (waits for a1)\n  a2 (waits for b1)\n  b2 (waits for a2)\n"));
+        end(world);
+    }
+}
+
 static void single_steps_carry_out_as_well(void **state) {
     (void)state;
     mica_world *world = begin(1);
@@ -404,6 +437,10 @@ static void single_steps_carry_out_as_well(void **state) {
     plan.added = "added while paused";
     assert_int_equal(mica_world_step_paused(world, 1), MICA_OK);
     assert_true(is_there(world, "added while paused"));
+    const mica_system twice = add_asking(world, "twice", mica_type_of(Right));
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(mica_world_step_system(world, twice, 1), MICA_OK);
+    assert_true(is_there(world, "twice1") && is_there(world, "twice2"));
     end(world);
 }
 
@@ -620,6 +657,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_wrong_by_itself_is_refused_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(spans_are_refused_and_their_system_is_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(conditions_ask_as_their_systems_do, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(requests_are_carried_out_in_the_order_of_the_plan, set_up, tear_down),
         cmocka_unit_test_setup_teardown(single_steps_carry_out_as_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_that_fails_forgets_what_was_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_restore_leaves_the_systems_that_there_are, set_up, tear_down),
