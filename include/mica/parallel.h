@@ -29,10 +29,11 @@
 /// else: not on threads, nor on what rows take. So spans, their order, and what a program does once a span, are the
 /// same on any number of threads, and on one. Walks outside of loops are not cut.
 ///
-/// Loops run on one thread: that are small by what a row of theirs took the last time; in worlds of one thread; whose
-/// walk goes along several pools, of an any-of clause, or over removals; that ask which of several components has
-/// changed (`mica_any_changed`), since writing one tells of its neighbours; of systems that write what somebody
-/// observes; within spans of other loops; and while the system has a walk open.
+/// Loops run on one thread: that are small by what rows of theirs took before; that were no faster when they were
+/// shared out, as they wait for memory alone; in worlds of one thread; whose walk goes along several pools, of an
+/// any-of clause, or over removals; that ask which of several components has changed (`mica_any_changed`), since
+/// writing one tells of its neighbours; of systems that write what somebody observes; within spans of other loops; and
+/// while the system has a walk open.
 #pragma once
 
 #include <mica/system.h>

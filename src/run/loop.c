@@ -21,13 +21,6 @@
 #include "world/query.h"
 #include "world/walk.h"
 
-// What has to be saved by handing out, and what a thread should have to do.
-#define SAVED_NANOSECONDS_LEAST 10000u
-#define PART_NANOSECONDS_LEAST 10000u
-// So many ranges a thread, for what is left when the others are through; but none shorter than a microsecond.
-#define RANGES_A_PART 32u
-#define RANGE_NANOSECONDS_LEAST 1000u
-
 typedef struct mi_loop {
     mica_run *run; // the system's
     mi_cut cut;
@@ -45,8 +38,7 @@ typedef struct mi_loop_part {
     mi_job job; // first: leads back from the job to the part
     mi_loop *loop;
     mica_commands *commands; // NULL: not made yet
-    uint64_t busy_nanoseconds;
-    uint64_t span_count; // visited
+    uint64_t span_count;     // visited
     uint64_t entity_count;
     mica_run run;
     mica_iter iter;
@@ -133,13 +125,13 @@ static void run_range(mi_loop_part *part, uint32_t number) {
     }
 }
 
-static void note_part(const mi_loop_part *part, uint64_t begin_count) {
+static void note_part(const mi_loop_part *part, uint64_t begin) {
     const mica_run *run = part->loop->run;
     const mi_systems *systems = mi_systems_find(run->world);
     if (systems->trace != NULL) {
         mi_trace_note(systems, &(mi_trace_record){.kind = MICA_TRACE_LOOP,
                                                   .system_id = run->system->id,
-                                                  .begin = begin_count,
+                                                  .begin = begin,
                                                   .span_count = part->span_count,
                                                   .entity_count = part->entity_count});
     }
@@ -160,8 +152,7 @@ static void run_part(mi_job *job) {
     if (thread != loop->thread) { // else it is part of the system's run
         mi_hardware_open(systems, &counted);
     }
-    const uint64_t begin = mi_os_nanoseconds();
-    const uint64_t begin_count = mi_os_count();
+    const uint64_t begin = mi_os_count();
     mi_os_set_float_mode(loop->float_mode);
     part->run.actor.seat = &world->sharing.seats[thread];
     mi_actor_enter(&part->run.actor);
@@ -179,9 +170,8 @@ static void run_part(mi_job *job) {
     if (!mi_actor_leave(&part->run.actor)) {
         mica_run_fail(&part->run, MICA_LOCKED, MI_LEFT_WALK);
     }
-    part->busy_nanoseconds = mi_os_nanoseconds() - begin;
     mi_hardware_close(systems, loop->run->system, &counted);
-    note_part(part, begin_count);
+    note_part(part, begin);
 }
 
 // Dealing out
@@ -220,30 +210,18 @@ static bool deal_out(mi_loop *loop, uint64_t target) {
     return range.piece_count == 0 || add_range(heap, room, &range);
 }
 
-// Cost
-
-static mi_loop_cost *cost_of(mi_loop_room *room, const mica_query *query) {
-    for (uint32_t i = 0; i < MI_LOOP_COST_COUNT; i++) {
-        if (room->costs[i].query == query) {
-            return &room->costs[i];
+// What is known of the loop's cost.
+static mi_loop_cost *cost_of(const mi_loop *loop) {
+    mi_loop_room *room = loop->room;
+    for (uint32_t i = 0; i < MI_LOOP_KNOWN_COUNT; i++) {
+        if (room->known[i].query == loop->cut.query && room->known[i].function == loop->function) {
+            return &room->known[i].cost;
         }
     }
-    return NULL;
-}
-
-static void note_cost(const mi_loop *loop, uint64_t nanoseconds) {
-    if (loop->cut.row_count == 0) {
-        return;
-    }
-    mi_loop_room *room = loop->room;
-    const uint64_t now = nanoseconds * 1000 / loop->cut.row_count;
-    mi_loop_cost *cost = cost_of(room, loop->cut.query);
-    if (cost == NULL) {
-        cost = &room->costs[room->next_cost];
-        room->next_cost = (room->next_cost + 1) % MI_LOOP_COST_COUNT;
-        *cost = (mi_loop_cost){.query = loop->cut.query, .picoseconds = now};
-    }
-    cost->picoseconds = (cost->picoseconds + now) / 2;
+    mi_loop_known *known = &room->known[room->next_known];
+    room->next_known = (room->next_known + 1) % MI_LOOP_KNOWN_COUNT;
+    *known = (mi_loop_known){.query = loop->cut.query, .function = loop->function};
+    return &known->cost;
 }
 
 // Running
@@ -268,7 +246,6 @@ static bool have_parts(mi_loop *loop, uint32_t count) {
         }
         part->job.function = run_part;
         part->loop = loop;
-        part->busy_nanoseconds = 0;
         part->span_count = 0;
         part->entity_count = 0;
         part->run = span_run(loop, part->commands);
@@ -303,13 +280,10 @@ static void run_parts(mi_loop *loop, uint32_t part_count) {
     }
     mi_jobs_run(jobs, &group, &parts[0].job);
     wait_for_parts(loop, &group);
-    uint64_t busy = 0;
     for (uint32_t i = 0; i < part_count; i++) {
-        busy += parts[i].busy_nanoseconds;
         count_visited(loop, &parts[i]);
         loop->run->has_failed |= parts[i].run.has_failed;
     }
-    note_cost(loop, busy);
 }
 
 static mica_result join(const mi_loop *loop, const char *call) {
@@ -324,22 +298,16 @@ static mica_result join(const mi_loop *loop, const char *call) {
     return result;
 }
 
-// How a loop is shared out.
-typedef struct shares {
-    uint32_t count; // threads that take part
-    uint64_t range_rows;
-} shares;
-
 // Runs the loop on several threads; false: there is no memory for that, and nothing has happened.
-static bool run_shared(mi_loop *loop, const shares *parts, const char *call, mica_result *result) {
+static bool run_shared(mi_loop *loop, const mi_loop_shares *shares, const char *call, mica_result *result) {
     mica_world *world = loop->run->world;
     const bool is_alone = !world->is_shared;
-    if (!deal_out(loop, parts->range_rows) || !have_parts(loop, parts->count) ||
+    if (!deal_out(loop, shares->range_rows) || !have_parts(loop, shares->count) ||
         (is_alone && (!mi_world_have_seats(world, (uint32_t)mica_jobs_thread_count(world->jobs)) ||
                       mi_world_share(world, call) != MICA_OK))) {
         return false;
     }
-    run_parts(loop, parts->count);
+    run_parts(loop, shares->count);
     if (is_alone) {
         mi_world_unshare(world);
     }
@@ -377,35 +345,25 @@ static bool can_share(const mi_loop *loop) {
            (world->is_shared || !may_write_observed(loop));
 }
 
-// How many threads are to take part, at most `thread_count`, and in ranges of how many rows; fewer than 2: it does not
-// pay.
-static shares share_out(const mi_loop *loop, uint64_t thread_count) {
-    if (loop->run->world->def.always_parallel) {
-        return (shares){.count = (uint32_t)thread_count, .range_rows = 1};
-    }
-    const mi_loop_cost *cost = cost_of(loop->room, loop->cut.query);
-    const uint64_t total = cost == NULL ? 0 : loop->cut.row_count * cost->picoseconds / 1000;
-    if (total - total / thread_count < SAVED_NANOSECONDS_LEAST) {
-        return (shares){0};
-    }
-    const uint64_t useful = total / PART_NANOSECONDS_LEAST;
-    const uint64_t count = useful < thread_count ? useful : thread_count;
-    const uint64_t by_share = loop->cut.row_count / (count * RANGES_A_PART);
-    const uint64_t by_time = RANGE_NANOSECONDS_LEAST * loop->cut.row_count / total;
-    return (shares){.count = (uint32_t)count, .range_rows = by_share > by_time ? by_share : by_time};
-}
-
 static mica_result run_loop(mi_loop *loop, const char *call) {
-    const uint64_t thread_count = can_share(loop) ? (uint64_t)mica_jobs_thread_count(loop->run->world->jobs) : 1;
+    const mica_world *world = loop->run->world;
+    const uint64_t thread_count = can_share(loop) ? (uint64_t)mica_jobs_thread_count(world->jobs) : 1;
     mica_result result = MICA_OK;
-    const shares parts = thread_count > 1 ? share_out(loop, thread_count) : (shares){0};
-    if (parts.count > 1 && run_shared(loop, &parts, call, &result)) {
-        return result;
+    if (thread_count == 1) {
+        return run_here(loop);
     }
-    const uint64_t begin = thread_count > 1 ? mi_os_nanoseconds() : 0;
-    result = run_here(loop);
-    if (thread_count > 1) {
-        note_cost(loop, mi_os_nanoseconds() - begin);
+    if (world->def.always_parallel) {
+        const mi_loop_shares all = {.count = (uint32_t)thread_count, .range_rows = 1};
+        return run_shared(loop, &all, call, &result) ? result : run_here(loop);
+    }
+    mi_loop_cost *cost = cost_of(loop);
+    const mi_loop_shares shares = mi_loop_cost_share(cost, loop->cut.row_count, thread_count);
+    const uint64_t begin = mi_os_nanoseconds();
+    if (shares.count > 1 && run_shared(loop, &shares, call, &result)) {
+        mi_loop_cost_note_shared(cost, loop->cut.row_count, thread_count, mi_os_nanoseconds() - begin);
+    } else {
+        result = run_here(loop);
+        mi_loop_cost_note_alone(cost, loop->cut.row_count, mi_os_nanoseconds() - begin);
     }
     return result;
 }

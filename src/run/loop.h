@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/jobs.h"
+#include "run/loop_cost.h"
 #include "world/commands.h"
 #include "world/pieces.h"
 
@@ -22,13 +23,14 @@ typedef struct mi_loop_range {
     uint32_t piece_count;
 } mi_loop_range;
 
-// What a row of a query took, as far as loops over it have shown.
-typedef struct mi_loop_cost {
-    const mica_query *query; // NULL: none is known
-    uint64_t picoseconds;    // a row
-} mi_loop_cost;
+// What is known of loops over a query by a function.
+typedef struct mi_loop_known {
+    const mica_query *query; // NULL: nothing
+    mica_span_function function;
+    mi_loop_cost cost;
+} mi_loop_known;
 
-#define MI_LOOP_COST_COUNT 4u
+#define MI_LOOP_KNOWN_COUNT 4u
 
 struct mi_loop_part;
 
@@ -37,8 +39,8 @@ typedef struct mi_loop_room {
     MI_ARRAY(struct mi_loop_part) parts; // by thread
     MI_ARRAY(mi_loop_range) ranges;
     MI_ARRAY(mi_commands_part) recorded; // by range
-    mi_loop_cost costs[MI_LOOP_COST_COUNT];
-    uint32_t next_cost;    // the one to be forgotten next
+    mi_loop_known known[MI_LOOP_KNOWN_COUNT];
+    uint32_t next_known;   // the one to be forgotten next
     uint64_t span_count;   // that loops have visited
     uint64_t entity_count; // in these
     uint64_t wait_count;   // mi_os_count: how long they have waited for other threads

@@ -1,0 +1,127 @@
+// Deciding whether loops are shared out; see loop_cost.h.
+#include "run/loop_cost.h"
+
+// What has to be saved by sharing, what a thread should have to do, and what a loop has to take to be noted.
+#define SAVED_NANOSECONDS_LEAST 10000u
+#define PART_NANOSECONDS_LEAST 10000u
+#define NOTED_NANOSECONDS_LEAST 10000u
+// So many ranges a thread, for what is left when the others are through; but none shorter than a microsecond.
+#define RANGES_A_PART 32u
+#define RANGE_NANOSECONDS_LEAST 1000u
+// The first loop finds its memory cold; of two the faster one counts.
+#define CHECK_LOOPS 2u
+#define TRIAL_LOOPS 3u
+// Loops.
+#define PATIENCE_FIRST 8u
+#define PATIENCE_GROWTH 4u
+#define PATIENCE_MOST 8192u
+
+// Samples
+
+static void add_sample(mi_loop_samples *samples, uint64_t row_count, uint64_t nanoseconds) {
+    samples->picoseconds[samples->next] = nanoseconds * 1000 / row_count;
+    samples->next = (samples->next + 1) % MI_LOOP_SAMPLE_COUNT;
+    samples->count += samples->count < MI_LOOP_SAMPLE_COUNT;
+}
+
+// Of an even number the lower one in the middle; 0: there are none.
+static uint64_t median_of(const mi_loop_samples *samples) {
+    uint64_t sorted[MI_LOOP_SAMPLE_COUNT] = {0};
+    for (uint32_t i = 0; i < samples->count; i++) {
+        uint32_t place = i;
+        for (; place > 0 && sorted[place - 1] > samples->picoseconds[i]; place--) {
+            sorted[place] = sorted[place - 1];
+        }
+        sorted[place] = samples->picoseconds[i];
+    }
+    return samples->count == 0 ? 0 : sorted[(samples->count - 1) / 2];
+}
+
+// What a loop takes alone; 0: unknown.
+static uint64_t nanoseconds_alone(const mi_loop_cost *cost, uint64_t row_count) {
+    return row_count * median_of(&cost->alone) / 1000;
+}
+
+// Deciding
+
+static void check(mi_loop_cost *cost) {
+    cost->mode = MI_LOOP_CHECK;
+    cost->alone = (mi_loop_samples){0};
+}
+
+static void try_out(mi_loop_cost *cost) {
+    cost->mode = MI_LOOP_TRIAL;
+    cost->shared = (mi_loop_samples){0};
+}
+
+// Whether sharing saves an eighth, or, where it is what loops do, half of that.
+static bool saves_enough(const mi_loop_cost *cost) {
+    const uint64_t alone = median_of(&cost->alone);
+    return median_of(&cost->shared) <= alone - alone / (cost->pays ? 16 : 8);
+}
+
+static void decide(mi_loop_cost *cost, uint64_t row_count) {
+    const bool pays = saves_enough(cost);
+    if (cost->patience == 0 || pays != cost->pays) {
+        cost->patience = PATIENCE_FIRST;
+    } else if (cost->patience < PATIENCE_MOST) {
+        cost->patience *= PATIENCE_GROWTH;
+    }
+    cost->mode = pays ? MI_LOOP_SHARED : MI_LOOP_ALONE;
+    cost->pays = pays;
+    cost->loop_count = 0;
+    cost->judged_nanoseconds = nanoseconds_alone(cost, row_count);
+}
+
+// Whether loops that run alone have become half as long again. Those that become shorter wait for their time: so one
+// that goes up and down is tried about as often as one that stays as it is.
+static bool has_grown(const mi_loop_cost *cost, uint64_t row_count) {
+    return nanoseconds_alone(cost, row_count) > cost->judged_nanoseconds + cost->judged_nanoseconds / 2;
+}
+
+// Whether what rows took alone cannot be what they take now. More caches may make sharing gain more than there are
+// threads, but not by half.
+static bool is_in_doubt(const mi_loop_cost *cost, uint64_t thread_count) {
+    return !saves_enough(cost) || median_of(&cost->alone) > median_of(&cost->shared) * thread_count * 3 / 2;
+}
+
+void mi_loop_cost_note_alone(mi_loop_cost *cost, uint64_t row_count, uint64_t nanoseconds) {
+    if (row_count == 0 || nanoseconds < NOTED_NANOSECONDS_LEAST) {
+        return;
+    }
+    add_sample(&cost->alone, row_count, nanoseconds);
+    if (cost->mode == MI_LOOP_CHECK && cost->alone.count >= CHECK_LOOPS) {
+        try_out(cost);
+    } else if (cost->mode == MI_LOOP_ALONE) {
+        cost->loop_count++;
+        if (cost->loop_count >= cost->patience || has_grown(cost, row_count)) {
+            try_out(cost);
+        }
+    }
+}
+
+void mi_loop_cost_note_shared(mi_loop_cost *cost, uint64_t row_count, uint64_t thread_count, uint64_t nanoseconds) {
+    add_sample(&cost->shared, row_count, nanoseconds);
+    if (cost->mode == MI_LOOP_TRIAL && cost->shared.count >= TRIAL_LOOPS) {
+        decide(cost, row_count);
+    } else if (cost->mode == MI_LOOP_SHARED) {
+        cost->loop_count++;
+        if (cost->loop_count >= cost->patience &&
+            (cost->patience == PATIENCE_FIRST || is_in_doubt(cost, thread_count))) {
+            check(cost);
+        }
+    }
+}
+
+mi_loop_shares mi_loop_cost_share(const mi_loop_cost *cost, uint64_t row_count, uint64_t thread_count) {
+    const uint64_t total = nanoseconds_alone(cost, row_count);
+    if (cost->mode == MI_LOOP_CHECK || cost->mode == MI_LOOP_ALONE ||
+        total - total / thread_count < SAVED_NANOSECONDS_LEAST) {
+        return (mi_loop_shares){0};
+    }
+    const uint64_t useful = total / PART_NANOSECONDS_LEAST;
+    const uint64_t count = useful < thread_count ? useful : thread_count;
+    const uint64_t by_share = row_count / (count * RANGES_A_PART);
+    const uint64_t by_time = RANGE_NANOSECONDS_LEAST * row_count / total;
+    return (mi_loop_shares){.count = (uint32_t)count, .range_rows = by_share > by_time ? by_share : by_time};
+}
