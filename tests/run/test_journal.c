@@ -1,6 +1,10 @@
 // Journals: what is recorded is read again, wherever the file ends and whatever stands in it.
+#include "base/map.h"
+#include "run/journal_file.h"
+
 #include "run/journal_folder.h"
 #include "run/tick_world.h"
+#include "support/test_said.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -276,6 +280,9 @@ static void what_cannot_be_opened_is_named(void **state) {
     assert_int_equal(mica_journal_write(NULL), MICA_INVALID);
     assert_int_equal(mica_journal_close(NULL), MICA_OK);
     mica_journal_reader_close(NULL);
+    assert_string_equal(mica_journal_reader_info(NULL).fault, "");
+    assert_int_equal(mica_last_result(), MICA_INVALID);
+    assert_int_equal(mica_journal_restore(NULL, world, 0), MICA_INVALID);
     mica_world_destroy(world);
 }
 
@@ -376,6 +383,168 @@ static void no_memory_leaves_world_and_file(void **state) {
     test_allocator_finish(&allocator);
 }
 
+// Lies: files whose checksums are right, and that lead nowhere.
+
+enum {
+    SIZE_AT = 8, // in a record
+    TICK_AT = 16,
+    SUM_AT = 24,
+    KIND_AT = 32,
+    LENGTH_OF_TICK_AT = MI_JOURNAL_RECORD_SIZE, // in the record of a tick that took one Push in
+    NAME_AT = LENGTH_OF_TICK_AT + 12,
+    VALUE_SIZE_AT = NAME_AT + 4,
+    STEPS_AT = VALUE_SIZE_AT + 12,
+    BEFORE_AT = STEPS_AT + 4,
+    AFTER_AT = BEFORE_AT + 8
+};
+
+static uint64_t number_at(const uint8_t *bytes) {
+    uint64_t number = 0;
+    for (int32_t i = 0; i < 8; i++) {
+        number |= (uint64_t)bytes[i] << 8 * i;
+    }
+    return number;
+}
+
+static void put_number(uint8_t *bytes, uint64_t number) {
+    for (int32_t i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    }
+}
+
+static uint8_t *record_in(uint8_t *bytes, int32_t number) {
+    uint8_t *record = bytes + MI_JOURNAL_HEAD_SIZE;
+    for (; number > 0; number--) {
+        record += MI_JOURNAL_RECORD_SIZE + number_at(record + SIZE_AT);
+    }
+    return record;
+}
+
+static bool construct_hook(void *values, int32_t count, const mica_hook_context *context) {
+    (void)context;
+    memset(values, 0, (size_t)count * 8);
+    return true;
+}
+MICA_STRUCT_WITH(Hook, (.hooks = {.construct = construct_hook}), { int32_t a, b; });
+
+// A checkpoint, and a tick that took one message in.
+static uint8_t *record_one_tick(mica_world *world, size_t *byte_size) {
+    mica_journal *journal = mica_journal_create(world, path, NULL);
+    assert_int_equal(mica_post(mica_world_inbox(world), Push, {1, 1}), MICA_OK);
+    assert_int_equal(mica_journal_step(journal, 1), MICA_OK);
+    assert_int_equal(mica_journal_close(journal), MICA_OK);
+    return read_file(byte_size);
+}
+
+typedef struct lie {
+    uint32_t at; // of the tick's record
+    const char *bytes;
+    uint32_t byte_size;
+    mica_result result;
+    const char *said;
+} lie;
+
+static const lie lies[] = {
+    {TICK_AT, "\7", 1, MICA_FORMAT, "it leads to another tick"},
+    {SUM_AT, "\0\0\0\0", 4, MICA_FORMAT, "it leads to a state with another checksum"},
+    {LENGTH_OF_TICK_AT, "\0\0\x80\x7f", 4, MICA_FORMAT, "the length of a tick is negative or not finite"},
+    {LENGTH_OF_TICK_AT, "\0\0\x80\xbf", 4, MICA_FORMAT, "the length of a tick is negative or not finite"},
+    {NAME_AT, "Posh", 4, MICA_UNKNOWN, "a message of Posh, which is not known here"},
+    {NAME_AT, "Hook", 4, MICA_FORMAT, "a message of a type with hooks"},
+    {VALUE_SIZE_AT, "\4", 1, MICA_FORMAT, "a message of another size than its type here"},
+    {STEPS_AT, "\xff\xff", 2, MICA_FORMAT, "record at byte "},
+    {BEFORE_AT + 3, "\1", 1, MICA_FORMAT, "it ends too early"},
+    {AFTER_AT, "NOT A DELTA", 11, MICA_FORMAT, "record at byte "},
+};
+
+static void lies_lead_nowhere_and_are_named(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    mica_register(world, Hook);
+    size_t byte_size = 0;
+    uint8_t *bytes = record_one_tick(world, &byte_size);
+    const uint64_t sum = tick_checksum(world);
+    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        uint8_t *told = malloc(byte_size);
+        memcpy(told, bytes, byte_size);
+        uint8_t *record = record_in(told, 1);
+        memcpy(record + lies[i].at, lies[i].bytes, lies[i].byte_size);
+        put_number(record, mi_hash_bytes(record + 8, (size_t)(told + byte_size - record) - 8));
+        write_file(told, byte_size);
+        free(told);
+        mica_journal_reader *reader = mica_journal_open(path, NULL);
+        assert_non_null(reader);
+        assert_int_equal(mica_journal_restore(reader, world, mica_journal_reader_info(reader).last_tick),
+                         lies[i].result);
+        assert_said(lies[i].said);
+        assert_said(path);
+        assert_int_equal(tick_checksum(world), sum); // nothing has changed
+        mica_journal_reader_close(reader);
+    }
+    free(bytes);
+    mica_world_destroy(world);
+}
+
+static void a_record_of_another_kind_ends_the_good_part(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    size_t byte_size = 0;
+    uint8_t *bytes = record_one_tick(world, &byte_size);
+    for (int32_t number = 1; number >= 0; number--) {
+        uint8_t *record = record_in(bytes, number);
+        record[KIND_AT] = number == 1 ? 9 : MI_JOURNAL_TICK;
+        put_number(record, mi_hash_bytes(record + 8, MI_JOURNAL_RECORD_SIZE - 8 + number_at(record + SIZE_AT)));
+        write_file(bytes, byte_size);
+        mica_journal_reader *reader = mica_journal_open(path, NULL);
+        if (number == 1) {
+            assert_string_equal(mica_journal_reader_info(reader).fault, "a record of an unknown kind");
+        } else {
+            assert_null(reader);
+            assert_int_equal(mica_last_result(), MICA_FORMAT);
+            assert_said("a journal without a complete checkpoint");
+        }
+        mica_journal_reader_close(reader);
+    }
+    free(bytes);
+    mica_world_destroy(world);
+}
+
+static void a_journal_of_another_version_is_incompatible(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    size_t byte_size = 0;
+    uint8_t *bytes = record_one_tick(world, &byte_size);
+    bytes[8] = MI_JOURNAL_VERSION + 1;
+    put_number(bytes + 24, mi_hash_bytes(bytes, 24));
+    write_file(bytes, byte_size);
+    assert_null(mica_journal_open(path, NULL));
+    assert_int_equal(mica_last_result(), MICA_INCOMPATIBLE);
+    assert_said("a journal of another version of the format, or handle width");
+    free(bytes);
+    mica_world_destroy(world);
+}
+
+// By another program, while it is being read.
+static void a_file_that_changes_under_its_reader_is_found_out(void **state) {
+    (void)state;
+    mica_world *world = tick_world_open(NULL);
+    size_t byte_size = 0;
+    uint8_t *bytes = record_one_tick(world, &byte_size);
+    mica_journal_reader *reader = mica_journal_open(path, NULL);
+    uint8_t *record = record_in(bytes, 1);
+    record[KIND_AT] = MI_JOURNAL_CHANGE;
+    put_number(record, mi_hash_bytes(record + 8, (size_t)(bytes + byte_size - record) - 8));
+    write_file(bytes, byte_size);
+    assert_int_equal(mica_journal_restore(reader, world, 1), MICA_FORMAT);
+    assert_said("it is another one than before");
+    write_file(bytes, byte_size - 1);
+    assert_int_equal(mica_journal_restore(reader, world, 1), MICA_FORMAT);
+    assert_said("the file ends within a record");
+    mica_journal_reader_close(reader);
+    free(bytes);
+    mica_world_destroy(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(every_tick_can_be_brought_back),
@@ -390,6 +559,10 @@ int main(void) {
         CASE(a_world_that_does_not_know_the_components_is_told_so),
         CASE(records_on_the_disk_are_the_same),
         CASE(no_memory_leaves_world_and_file),
+        CASE(lies_lead_nowhere_and_are_named),
+        CASE(a_record_of_another_kind_ends_the_good_part),
+        CASE(a_journal_of_another_version_is_incompatible),
+        CASE(a_file_that_changes_under_its_reader_is_found_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
