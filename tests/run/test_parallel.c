@@ -37,8 +37,10 @@ static void end(mica_world *world) {
 
 // The churning world
 
-static void add(mica_world *world, const mica_system_def *def) {
-    assert_int_not_equal(mica_system_add(world, def).id, 0);
+static mica_system add(mica_world *world, const mica_system_def *def) {
+    const mica_system system = mica_system_add(world, def);
+    assert_int_not_equal(system.id, 0);
+    return system;
 }
 
 static mica_world *begin_churn(int32_t thread_count) {
@@ -311,19 +313,76 @@ static void the_first_failure_in_the_plan_counts(void **state) {
     }
 }
 
+// Of what systems leave open from tick 1 on.
+static mica_iter left_walk;
+
 static void leave_walk(mica_run *run) {
-    mica_iter it = mica_run_begin(run);
-    must(run, mica_iter_next(&it));
+    if (mica_run_tick(run) > 0) {
+        left_walk = mica_run_begin(run);
+        must(run, mica_iter_next(&left_walk));
+    }
+}
+
+static void end_walk_of_before(mica_run *run) {
+    if (mica_run_tick(run) > 0) {
+        mica_iter_end(&left_walk); // nobody's any more
+        must(run, !mica_iter_next(&left_walk));
+    }
 }
 
 static void a_walk_that_is_left_open_fails_the_tick_and_locks_nothing(void **state) {
     (void)state;
+    const mica_term terms[] = {mica_write(Place), mica_write(Shot)}; // of a table, and of a pool
+    for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
+        mica_world *world = begin(3);
+        mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Life, {1}), mica_value_of(Shot, {1}));
+        const mica_system leaves =
+            add(world, &(mica_system_def){.name = "leaves", .run = leave_walk, .query = {terms[i]}});
+        const mica_system ends =
+            add(world, &(mica_system_def){.name = "ends", .run = end_walk_of_before, .query = {terms[i]}});
+        add(world, &(mica_system_def){
+                       .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+        assert_int_equal(mica_world_step(world, 1), MICA_OK); // all have started, and run side by side
+        for (int32_t k = 0; k < 3; k++) {
+            assert_int_equal(mica_world_step(world, 1), MICA_LOCKED);
+            assert_non_null(strstr(mica_last_error(), "system \"leaves\" failed"));
+            assert_non_null(strstr(mica_last_error(), "left a walk open"));
+            assert_true(mica_alive(world, mica_create(world)));
+        }
+        assert_int_equal(mica_system_enable(world, leaves, false), MICA_OK);
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        assert_int_equal(mica_system_enable(world, ends, false), MICA_OK);
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+        end(world);
+    }
+}
+
+static void leave_walk_in_span(mica_run *run, mica_iter *span, void *user) {
+    (void)span;
+    (void)user;
+    mica_iter it = mica_query_begin(mica_run_query(run, 0));
+    must(run, mica_iter_next(&it));
+}
+
+static void loop_over_walks(mica_run *run) {
+    if (mica_run_tick(run) > 0) {
+        mica_parallel_for(run, NULL, leave_walk_in_span, NULL);
+    }
+}
+
+static void a_walk_that_a_span_leaves_open_fails_the_tick_and_locks_nothing(void **state) {
+    (void)state;
     mica_world *world = begin(3);
-    mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Life, {1}));
-    add(world, &(mica_system_def){.name = "leaves", .run = leave_walk, .query = {mica_write(Place)}});
-    add(world, &(mica_system_def){
-                   .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
-    for (int32_t i = 0; i < 3; i++) { // the first time alone, then beside the other one
+    for (int32_t i = 0; i < 3000; i++) {
+        mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Life, {1}));
+    }
+    add(world, &(mica_system_def){.name = "loops",
+                                  .run = loop_over_walks,
+                                  .query = {mica_write(Place)},
+                                  .queries = {{{mica_read(Life)}}},
+                                  .query_count = 1});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    for (int32_t i = 0; i < 3; i++) {
         assert_int_equal(mica_world_step(world, 1), MICA_LOCKED);
         assert_non_null(strstr(mica_last_error(), "left a walk open"));
         assert_true(mica_alive(world, mica_create(world)));
@@ -889,6 +948,54 @@ static void the_main_thread_leaves_a_loop_in_which_it_helps(void **state) {
     end(world);
 }
 
+// "show" becomes ready while the main thread is in a step that another one waits for: that one is left to others.
+static void lead_beside_other(mica_run *run) {
+    if (mica_run_tick(run) > 0) {
+        test_flag_wait(&helped.other_has_begun);
+    }
+}
+
+static void lead_until_next_has_begun(mica_run *run) {
+    test_flag_raise(&helped.other_has_begun);
+    if (mica_run_tick(run) > 0) {
+        test_flag_wait(&helped.has_begun);
+    }
+}
+
+static void go_on_until_wanted(mica_run *run) {
+    test_flag_raise(&helped.has_begun);
+    if (mica_run_tick(run) > 0) {
+        must(run, pthread_equal(pthread_self(), main_thread) != 0);
+        while (!mi_jobs_is_wanted(mica_run_world(run)->jobs)) {
+            sched_yield();
+        }
+    }
+}
+
+static void come_after_show(mica_run *run) {
+    must(run, mica_run_tick(run) == 0 || pthread_equal(pthread_self(), main_thread) == 0 ||
+                  test_flag_is_raised(&helped.shown));
+}
+
+static void the_main_thread_leaves_what_follows_its_steps(void **state) {
+    (void)state;
+    main_thread = pthread_self();
+    mica_world *world = begin(3);
+    add(world, &(mica_system_def){.name = "lead", .run = lead_beside_other, .query = {mica_write(Life)}});
+    add(world, &(mica_system_def){.name = "lead too", .run = lead_until_next_has_begun, .query = {mica_write(Heat)}});
+    add(world,
+        &(mica_system_def){.name = "next", .run = go_on_until_wanted, .query = {mica_read(Life), mica_write(Place)}});
+    add(world,
+        &(mica_system_def){
+            .name = "show", .run = show_at_last, .query = {mica_read(Life), mica_read(Heat)}, .main_thread = true});
+    add(world, &(mica_system_def){.name = "last", .run = come_after_show, .query = {mica_read(Place)}});
+    for (int32_t i = 0; i < 20; i++) {
+        memset(&helped, 0, sizeof(helped));
+        assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    }
+    end(world);
+}
+
 MICA_STRUCT(Shown, { int64_t count; });
 
 static void show_span(mica_run *run, mica_iter *span, void *user) {
@@ -1051,6 +1158,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(misuse_is_refused_on_any_number_of_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_failure_in_the_plan_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_walk_that_is_left_open_fails_the_tick_and_locks_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_walk_that_a_span_leaves_open_fails_the_tick_and_locks_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(the_second_in_the_plan_to_destroy_is_skipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disabled_system_holds_nobody_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_span_that_fails_fails_the_tick, set_up, tear_down),
@@ -1064,6 +1173,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_main_thread_runs_its_systems_and_is_woken_for_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(systems_of_the_main_thread_keep_the_order_of_the_plan, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_main_thread_leaves_a_loop_in_which_it_helps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_main_thread_leaves_what_follows_its_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_world_with_systems_of_the_main_thread_is_the_same_on_any_number_of_threads,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_system_may_step_another_world_on_the_same_pool, set_up, tear_down),
