@@ -257,6 +257,16 @@ static void misuse_is_refused(void **state) {
     assert_int_equal(mica_world_step(world, 1), MICA_OK);
 }
 
+static void one_may_end_while_another_goes_on(void **state) {
+    (void)state;
+    mica_extract *other =
+        mica_extract_create(world, &(mica_extract_def){.name = "radar", .lists = {mica_list_of(sprite, 1)}});
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    mica_extract_destroy(other);
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    assert_int_equal(mica_frame_describe(mica_extract_latest(extract)).tick, 2);
+}
+
 static void items_lie_at_their_alignment(void **state) {
     (void)state;
     mica_extract_destroy(extract);
@@ -420,6 +430,7 @@ int main(void) {
         CASE(a_paused_world_publishes_what_goes_on),
         CASE(a_restore_takes_no_frame_back),
         CASE(misuse_is_refused),
+        CASE(one_may_end_while_another_goes_on),
         CASE(items_lie_at_their_alignment),
         CASE(frames_that_are_alike_allocate_nothing),
         CASE(a_reader_on_another_thread_sees_whole_frames_in_order),

@@ -189,6 +189,36 @@ static void loop_exclusively(mica_run *run) {
     must(run, !mica_entity_is_null(mica_create(world))); // and unlocked again behind it
 }
 
+static void count_loop_part(const mica_trace_event *event, void *user) {
+    *(int32_t *)user += event->kind == MICA_TRACE_LOOP;
+}
+
+static void visit_undeclared(mica_run *run) {
+    mica_query *query = mica_run_user(run);
+    int64_t visited = 0;
+    must(run, mica_parallel_for(run, query, visit_span, &visited) == MICA_OK);
+    must(run, visited == mica_query_count(query));
+}
+
+static void systems_that_declare_nothing_share_loops_out(void **state) {
+    (void)state;
+    mica_world *world = begin(4);
+    mica_entity last = MICA_NULL;
+    for (int32_t i = 0; i < 5000; i++) {
+        last = mica_spawn(world, mica_value_of(Visit, {0}));
+    }
+    mica_query *query = mica_query_create(world, (const mica_term[]){mica_write(Visit)}, 1);
+    add(world, &(mica_system_def){.name = "visit", .run = visit_undeclared, .user = query});
+    assert_int_equal(mica_trace_begin(world, 0), MICA_OK);
+    assert_int_equal(mica_world_step(world, 1), MICA_OK);
+    int32_t part_count = 0;
+    assert_int_equal(mica_trace_take(world, count_loop_part, &part_count), 0);
+    assert_true(part_count > 0);
+    assert_int_equal(mica_get(world, last, Visit)->count, 1);
+    mica_query_release(query);
+    end(world);
+}
+
 static void exclusive_systems_share_loops_out(void **state) {
     (void)state;
     mica_world *world = begin(4);
@@ -1153,6 +1183,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_world_is_the_same_on_any_number_of_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_loop_visits_every_span_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(loops_within_spans_run_where_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(systems_that_declare_nothing_share_loops_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(exclusive_systems_share_loops_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_spans_spawn_is_there_after_the_barrier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(misuse_is_refused_on_any_number_of_threads, set_up, tear_down),

@@ -9,8 +9,13 @@ enum { TICKS = 30 };
 
 // Lets a world go on otherwise from a tick on, if it says so.
 static uint64_t cheat_from;
+static bool cheat_fails;
 
 static void cheat(mica_run *run) {
+    if (mica_run_tick(run) >= cheat_from && cheat_fails) {
+        mica_run_fail(run, MICA_IO, "as asked");
+        return;
+    }
     mica_each (run, it) {
         Speed *speed = mica_write_of(it, Speed);
         speed[it.count - 1].y += mica_run_tick(run) >= cheat_from ? 0.5f : 0;
@@ -90,6 +95,26 @@ static void the_first_tick_that_is_not_as_recorded_is_named(void **state) {
     }
 }
 
+static void a_tick_that_fails_now_is_not_as_recorded(void **state) {
+    (void)state;
+    for (int32_t steps = 0; steps < 2; steps++) {
+        mica_world *world = record(steps == 1);
+        mica_journal_reader *reader = mica_journal_open(path, NULL);
+        cheat_from = 17;
+        cheat_fails = true;
+        mica_replay_difference difference;
+        assert_int_equal(mica_journal_replay(reader, world, 2, TICKS, &difference), MICA_MISMATCH);
+        cheat_fails = false;
+        assert_int_equal(difference.tick, 17);
+        assert_string_equal(difference.system, steps == 1 ? "cheat" : "");
+        assert_non_null(strstr(mica_last_error(), "tick 17 is not as it was recorded"));
+        assert_non_null(strstr(mica_last_error(), "as asked"));
+        assert_int_equal(mica_world_tick(world), 17);
+        mica_journal_reader_close(reader);
+        mica_world_destroy(world);
+    }
+}
+
 static void ticks_that_are_not_there_are_refused(void **state) {
     (void)state;
     mica_world *world = record(false);
@@ -107,6 +132,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(a_replay_from_anywhere_gives_the_recorded_world),
         CASE(the_first_tick_that_is_not_as_recorded_is_named),
+        CASE(a_tick_that_fails_now_is_not_as_recorded),
         CASE(ticks_that_are_not_there_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

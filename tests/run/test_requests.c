@@ -250,7 +250,7 @@ static void a_name_that_two_ask_for_fails_the_tick_by_the_later_one(void **state
     for (int32_t i = 0; i < THREAD_COUNTS; i++) {
         mica_world *world = begin(thread_counts[i]);
         plan_of_one left = {.tick = 1, .removed = "spare", .added = "same"};
-        plan_of_one right = {.tick = 1, .added = "same"};
+        plan_of_one right = {.tick = 1, .removed = "spare", .added = "same"};
         add_both(world, &left, &right);
         const mica_system spare = add(world, counting("spare"));
         assert_step_fails(world, MICA_EXISTS,

@@ -98,10 +98,26 @@ static void a_system_is_told_where_it_runs(void **state) {
 
 static void a_world_without_systems_can_be_stepped(void **state) {
     (void)state;
+    assert_int_equal(mica_world_systems(world, NULL, 0), 0);
     step();
     assert_int_equal(mica_world_tick(world), 1);
     assert_int_equal(mica_world_systems(world, NULL, 0), 0);
     assert_string_equal(plan_text(), "");
+}
+
+static void ask_for_version(mica_run *run) {
+    assert_int_equal(mica_world_advance_version(mica_run_world(run)), 0);
+    assert_int_equal(mica_last_result(), MICA_LOCKED);
+    note("asked");
+}
+
+static void versions_of_a_tick_are_those_of_its_plan(void **state) {
+    (void)state;
+    add(&(mica_system_def){.name = "ask", .run = ask_for_version});
+    step();
+    assert_string_equal(take_notes(), "asked");
+    assert_int_equal(mica_world_advance_version(NULL), 0);
+    assert_int_equal(mica_last_result(), MICA_INVALID);
 }
 
 static void built_in_stages_run_in_their_order(void **state) {
@@ -1003,6 +1019,10 @@ static void bad_definitions_are_refused(void **state) {
     bad = good;
     bad.also_count = 1;
     assert_refused(mica_system_add(world, &bad), MICA_INVALID, "twice");
+    bad.also_count = 2;
+    bad.also[0].stage = MICA_LAST;
+    bad.also[1].stage = MICA_LAST;
+    assert_refused(mica_system_add(world, &bad), MICA_INVALID, "names stage \"last\" twice");
     bad.also_count = MICA_SYSTEM_STAGE_MAX + 1;
     assert_refused(mica_system_add(world, &bad), MICA_INVALID, "5 further stages");
     bad.also_count = -1;
@@ -1519,6 +1539,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(a_system_is_told_where_it_runs),
         CASE(a_world_without_systems_can_be_stepped),
+        CASE(versions_of_a_tick_are_those_of_its_plan),
         CASE(built_in_stages_run_in_their_order),
         CASE(own_stages_stand_beside_their_neighbours),
         CASE(bad_stages_are_refused),

@@ -229,8 +229,12 @@ static void a_world_that_is_removed_before_its_turn_is_not_advanced(void **state
 }
 
 static void replace_self(mica_run *run) {
-    (void)run;
     assert_int_equal(mica_worlds_replace(worlds, places[0], make_world("x")), MICA_OK);
+    // It is the manager's until its tick has ended.
+    assert_int_equal(mica_worlds_add(worlds, &(mica_place_def){.name = "y", .world = mica_run_world(run)}).id, 0);
+    assert_int_equal(mica_last_result(), MICA_EXISTS);
+    mica_worlds_destroy(worlds);
+    assert_int_equal(mica_last_result(), MICA_LOCKED);
     inside = NULL;
 }
 
@@ -408,6 +412,8 @@ static void misuse_is_refused(void **state) {
     assert_null(mica_worlds_world(worlds, nowhere));
     assert_null(mica_worlds_describe(worlds, nowhere).name);
     assert_int_equal(mica_worlds_list(NULL, NULL, 0), 0);
+    assert_null(mica_worlds_create(&(mica_allocator){.allocate = test_allocator_hooks(&memory).allocate}));
+    assert_int_equal(mica_last_result(), MICA_INVALID);
     assert_int_equal(mica_worlds_advance(NULL, 1), MICA_INVALID);
     assert_int_equal(mica_worlds_advance(worlds, -1), MICA_INVALID);
     assert_int_equal(mica_worlds_advance(worlds, NAN), MICA_INVALID);

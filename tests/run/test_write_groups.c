@@ -130,6 +130,14 @@ static void what_cannot_be_is_refused(void **state) {
     assert_int_equal(mica_write_group_join(world, place, 999), MICA_UNKNOWN);
     assert_int_equal(mica_write_group_join(world, 999, place), MICA_UNKNOWN);
     assert_int_equal(mica_write_group_join(NULL, place, place), MICA_INVALID);
+    mica_system_def def = {.name = "drift", .run = add_one, .query = {mica_write(Place)}, .yields = true};
+    def.query[1] = (mica_term){.component = 999, .use = MICA_USE_READ};
+    assert_int_equal(mica_system_add(world, &def).id, 0);
+    assert_int_equal(mica_last_result(), MICA_UNKNOWN);
+    mica_type other_place = {.name = "Place", .kind = MICA_KIND_TAG};
+    def.query[1] = (mica_term){.type = &other_place, .use = MICA_USE_WITH};
+    assert_int_equal(mica_system_add(world, &def).id, 0);
+    assert_int_equal(mica_last_result(), MICA_MISMATCH);
 }
 
 static void too_many_members_refuse_the_tick_with_a_reason(void **state) {
