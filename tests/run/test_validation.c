@@ -72,6 +72,18 @@ static const void *patch_lanes(mica_run *run) {
     return if_done(mica_patch(mica_run_world(run), shared.target, Spread, change, NULL));
 }
 
+static void peek(void *value, void *user) {
+    (void)value;
+    *(const void **)user = mica_get(shared.world, shared.target, Secret);
+}
+
+// Functions that a call is given are held to it as well.
+static const void *patch_and_peek(mica_run *run) {
+    const void *seen = NULL;
+    mica_patch(mica_run_world(run), shared.target, Own, peek, &seen);
+    return seen;
+}
+
 static const void *set_many(mica_run *run) {
     return if_done(mica_set_many(mica_run_world(run), &shared.target, 1, Secret, (&(Secret){1})));
 }
@@ -261,6 +273,7 @@ static const cheat cheats[] = {
     {"set of a pool", set_of_pool, "writes Loot", "mica_entity_set:", true},
     {"patch", patch, "writes Secret", "mica_entity_patch:", true},
     {"patch of lanes", patch_lanes, "writes Spread", "mica_entity_patch:", true},
+    {"get in a patch", patch_and_peek, "reads Secret", "mica_entity_get:", true},
     {"load", load_lanes, "reads Spread", "mica_entity_load:", true},
     {"store", store_lanes, "writes Spread", "mica_entity_store:", true},
     {"version", ask_version, "reads Secret", "mica_entity_component_version:", true},
