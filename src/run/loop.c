@@ -72,16 +72,26 @@ static bool has_failed(const mi_loop_part *part) {
     return part->run.has_failed || part->loop->run->has_failed;
 }
 
+// Visits the spans of a piece of a walk that looks at entities.
+static void visit_spans(mi_loop_part *part, const mi_cut_place *place, uint32_t number) {
+    bool found = mi_iter_enter(&part->iter, &part->loop->cut, place);
+    for (uint64_t span = 0; found; span++) {
+        visit(part, span << 32 | number);
+        found = !has_failed(part) && mica_iter_next(&part->iter);
+    }
+}
+
 // Visits the spans of pieces that follow each other, until the part fails.
 static void visit_pieces(mi_loop_part *part, const mi_loop_range *range) {
     const mi_cut *cut = &part->loop->cut;
     mi_cut_place place = range->first;
     for (uint32_t i = 0; i < range->piece_count && place.row_count > 0 && !has_failed(part); i++) {
-        bool found = mi_iter_enter(&part->iter, cut, &place);
-        for (uint64_t span = 0; found; span++) {
-            visit(part, span << 32 | (range->first_number + i));
-            // Of a plain walk a piece is one span.
-            found = part->iter.walk != NULL && !has_failed(part) && mica_iter_next(&part->iter);
+        const uint32_t number = range->first_number + i;
+        if (MICA_LIKELY(part->iter.walk == NULL)) {
+            mi_iter_enter_rows(&part->iter, &place);
+            visit(part, number);
+        } else {
+            visit_spans(part, &place, number);
         }
         mi_cut_next(cut, &place);
     }

@@ -63,17 +63,6 @@ static inline bool is_abandoned(const mica_iter *iter) {
     return iter->epoch != iter->query->world->walk_epoch;
 }
 
-// Makes rows of a table's chunk the span.
-static inline void set_span(mica_iter *iter, const mi_table *table, uint8_t *base, uint32_t rows) {
-    const mica_query *query = iter->query;
-    iter->base = base;
-    iter->entities = (const mica_entity *)(const void *)base;
-    iter->offsets = table->offset_of;
-    iter->offset_count = table->offset_count;
-    iter->ready_count = query->access_count;
-    iter->count = (int32_t)rows;
-}
-
 // As mica_iter_next, for a walk that stands in a table with several chunks or without rows, or at its end. One that was
 // abandoned ends here, since tables may have changed and it would stand anywhere.
 MI_APART static bool next_chunk(mica_iter *iter) {
@@ -90,7 +79,7 @@ MI_APART static bool next_chunk(mica_iter *iter) {
         iter->table_index += is_last;
         iter->chunk_index = is_last ? 0 : chunk_index + 1;
         uint8_t *base = query->world->store.chunks[table->chunk_ids[chunk_index]].base;
-        set_span(iter, table, base, is_last ? rest : full);
+        mi_iter_set_chunk(iter, table, base, is_last ? rest : full);
         return true;
     }
     iter->ready_count = 0;
@@ -139,30 +128,19 @@ bool mica_iter_next(mica_iter *iter) {
         return next_chunk(iter);
     }
     mi_query_fetch_table(query, place);
-    set_span(iter, table, table->first_base, table->row_count);
+    mi_iter_set_chunk(iter, table, table->first_base, table->row_count);
     iter->table_index = index + 1;
     return true;
 }
 
 bool mi_iter_enter(mica_iter *iter, const mi_cut *cut, const mi_cut_place *place) {
-    if (MICA_UNLIKELY(iter->walk != NULL)) {
-        if (cut->piece_rows == 0) {
-            return mica_iter_next(iter);
-        }
-        const bool found = mi_walk_enter(iter->walk, place);
-        iter->count = (int32_t)iter->walk->count;
-        iter->entities = iter->walk->entities;
-        return found;
+    if (cut->piece_rows == 0) {
+        return mica_iter_next(iter);
     }
-    const mica_query *query = iter->query;
-    mi_world_settle_all(query->world);
-    set_span(iter, place->table, place->base, place->row_count);
-    if (place->first_row > 0) {
-        iter->entities += place->first_row;
-        iter->ready_count = 0; // columns are found by calls alone, which add the first row
-    }
-    iter->table_index = query->tables.count;
-    return true;
+    const bool found = mi_walk_enter(iter->walk, place);
+    iter->count = (int32_t)iter->walk->count;
+    iter->entities = iter->walk->entities;
+    return found;
 }
 
 void mi_world_apply_walk_commands(mica_world *world, const char *call) {

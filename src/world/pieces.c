@@ -49,22 +49,33 @@ mi_cut mi_cut_make(mica_query *query) {
     return cut;
 }
 
-// Makes the first piece the place's of a chunk, or of the first one behind it that there is.
-static void find_chunk(const mi_cut *cut, mi_cut_place *place) {
+// Makes the first piece of the place's chunk its piece; false: its table has no such chunk.
+static bool find_piece(const mi_cut *cut, mi_cut_place *place, const mi_table *table) {
+    if ((uint64_t)place->chunk_index << table->shift >= table->row_count) {
+        return false;
+    }
+    place->table = table;
+    place->base = cut->query->world->store.chunks[table->chunk_ids[place->chunk_index]].base;
+    place->chunk_rows = mi_table_chunk_rows(table, place->chunk_index);
+    place->first_row = 0;
+    place->row_count = mi_cut_limit(cut, place->chunk_rows);
+    return true;
+}
+
+// Makes the first piece of the place's table, or of the first one behind it that has rows, its piece; behind all tables
+// that of the entities without rows.
+static void find_table(const mi_cut *cut, mi_cut_place *place) {
     const mica_query *query = cut->query;
-    for (; place->table_index < query->tables.count; place->table_index++, place->chunk_index = 0) {
+    place->chunk_index = 0;
+    for (; place->table_index < query->tables.count; place->table_index++) {
         mi_table *const *entry = &query->tables.data[place->table_index];
-        const mi_table *table = *entry;
-        if ((uint64_t)place->chunk_index << table->shift < table->row_count) {
-            mi_query_fetch_table(query, entry);
-            place->table = table;
-            place->base = query->world->store.chunks[table->chunk_ids[place->chunk_index]].base;
-            place->chunk_rows = mi_table_chunk_rows(table, place->chunk_index);
-            place->row_count = mi_cut_limit(cut, place->chunk_rows);
+        mi_query_fetch_table(query, entry);
+        if (find_piece(cut, place, *entry)) {
             return;
         }
     }
     place->table = NULL;
+    place->first_row = 0;
     place->chunk_rows = !query->requires_table;
     place->row_count = place->chunk_rows;
 }
@@ -75,7 +86,7 @@ mi_cut_place mi_cut_first(const mi_cut *cut) {
         place.chunk_rows = (uint32_t)cut->row_count;
         place.row_count = mi_cut_limit(cut, place.chunk_rows);
     } else if (cut->piece_rows > 0) {
-        find_chunk(cut, &place);
+        find_table(cut, &place);
     }
     return place;
 }
@@ -85,7 +96,9 @@ void mi_cut_next_chunk(const mi_cut *cut, mi_cut_place *place) {
         place->row_count = 0;
         return;
     }
-    place->first_row = 0;
     place->chunk_index++;
-    find_chunk(cut, place);
+    if (!find_piece(cut, place, place->table)) {
+        place->table_index++;
+        find_table(cut, place);
+    }
 }

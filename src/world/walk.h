@@ -168,8 +168,28 @@ static inline void mi_iter_open(mica_iter *iter) {
     world->front.walk_count++;
 }
 
-// Goes to the first span of a piece, at whose end mica_iter_next ends; false: nobody there passes. The walk is open,
-// and pieces are entered in their order.
+// Makes the first rows of a table's chunk the span.
+static inline void mi_iter_set_chunk(mica_iter *iter, const mi_table *table, uint8_t *base, uint32_t rows) {
+    iter->base = base;
+    iter->entities = (const mica_entity *)(const void *)base;
+    iter->offsets = table->offset_of;
+    iter->offset_count = table->offset_count;
+    iter->ready_count = iter->query->access_count;
+    iter->count = (int32_t)rows;
+}
+// Makes a piece of rows the span of a plain walk, at whose end mica_iter_next ends.
+static inline void mi_iter_enter_rows(mica_iter *iter, const mi_cut_place *place) {
+    const mica_query *query = iter->query;
+    mi_world_settle_all(query->world);
+    mi_iter_set_chunk(iter, place->table, place->base, place->row_count);
+    if (place->first_row > 0) {
+        iter->entities += place->first_row;
+        iter->ready_count = 0; // columns are found by calls alone, which add the first row
+    }
+    iter->table_index = query->tables.count;
+}
+// Goes to the first span of a piece of any other walk, at whose end mica_iter_next ends; false: nobody there passes.
+// The walk is open, and pieces are entered in their order.
 bool mi_iter_enter(mica_iter *iter, const mi_cut *cut, const mi_cut_place *place);
 
 // Says, with the error set, why a walk's component cannot be had; NULL.
