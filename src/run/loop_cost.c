@@ -54,15 +54,22 @@ static void try_out(mi_loop_cost *cost) {
     cost->shared = (mi_loop_samples){0};
 }
 
-// Whether sharing saves an eighth, or, where it is what loops do, half of that.
+// Whether sharing saves a sixteenth, or, where it is what loops do, loses nothing to speak of: while another program
+// has the other cores it gains nothing, and would be missed when they are back.
 static bool saves_enough(const mi_loop_cost *cost) {
     const uint64_t alone = median_of(&cost->alone);
-    return median_of(&cost->shared) <= alone - alone / (cost->pays ? 16 : 8);
+    return median_of(&cost->shared) <= (cost->pays ? alone + alone / 32 : alone - alone / 16);
+}
+
+static bool loses(const mi_loop_cost *cost) {
+    const uint64_t alone = median_of(&cost->alone);
+    return median_of(&cost->shared) > alone + alone / 16;
 }
 
 static void decide(mi_loop_cost *cost, uint64_t row_count) {
     const bool pays = saves_enough(cost);
-    if (cost->patience == 0 || pays != cost->pays) {
+    const bool is_sure = cost->patience > 0 && pays == cost->pays && (pays || loses(cost));
+    if (!is_sure) {
         cost->patience = PATIENCE_FIRST;
     } else if (cost->patience < PATIENCE_MOST) {
         cost->patience *= PATIENCE_GROWTH;

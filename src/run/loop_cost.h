@@ -8,14 +8,15 @@
 // Invariants:
 // - Loops are shared in MI_LOOP_TRIAL and MI_LOOP_SHARED alone, and there if it can save something by what rows take
 //   alone. `alone` holds no sample from before the last check, `shared` none from before the last trial.
-// - What loops do is decided at the end of a trial, which a check has preceded or loops that ran alone: sharing has to
-//   be clearly faster by the medians.
+// - What loops do is decided at the end of a trial, which a check has preceded or loops that ran alone. Sharing begins
+//   where it is clearly faster by the medians, and ends where it is slower: if it gains nothing for a while since other
+//   programs have the cores, it goes on, as it costs nothing then.
 // - Out of MI_LOOP_SHARED a check comes once after a few loops, since a program's first ones take longer than all
-//   others; then only when what is known cannot be right any more: sharing gains nothing, or more than there are
-//   threads. So no loop runs alone every so often just to be measured.
+//   others; then only when what is known cannot be right any more: sharing is slower than what rows took alone, or
+//   gains more than there are threads. So no loop runs alone every so often just to be measured.
 // - Out of MI_LOOP_ALONE a trial comes after `patience` loops, or when loops have become longer.
-// - `patience` grows with each trial that changes nothing, so that checks and trials are no cost that shows, however
-//   restless a loop is.
+// - `patience` grows with each trial that confirms what loops do, but for one in which sharing neither gained nor lost:
+//   so checks and trials are no cost that shows, and what may gain again soon is tried soon.
 // - A loop too short to be worth another thread tells nothing of longer ones, and is not noted.
 // All of it hangs on time: it is no state of the world, and no result depends on it.
 #pragma once
@@ -36,7 +37,7 @@ typedef enum mi_loop_mode {
     MI_LOOP_CHECK,  // two loops alone, to see what that takes; then a trial
     MI_LOOP_TRIAL,  // three loops shared, to see what that takes
     MI_LOOP_ALONE,  // sharing does not pay
-    MI_LOOP_SHARED, // it does
+    MI_LOOP_SHARED, // it does, or did and costs nothing
 } mi_loop_mode;
 
 // Zero knows nothing.

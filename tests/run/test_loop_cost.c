@@ -110,6 +110,20 @@ static void a_trial_that_was_interrupted_is_soon_repeated(void **state) {
     assert_int_equal(cost.mode, MI_LOOP_SHARED);
 }
 
+static void cores_that_others_take_for_a_while_are_missed_only_as_long(void **state) {
+    (void)state;
+    const loop taken = {.alone = 50000, .shared = 50100, .row_count = ROWS};
+    mi_loop_cost cost = {0};
+    run_many(&cost, &heavy, 100);
+    assert_int_equal(run_many(&cost, &taken, 5000), 5000); // which costs nothing
+    assert_int_equal(cost.mode, MI_LOOP_SHARED);
+    // From the beginning on: tried again and again, as that costs nothing either.
+    cost = (mi_loop_cost){0};
+    run_many(&cost, &taken, 5000);
+    run_many(&cost, &heavy, 8 + 3);
+    assert_int_equal(cost.mode, MI_LOOP_SHARED);
+}
+
 static void a_loop_that_has_become_long_is_tried_at_once(void **state) {
     (void)state;
     const loop grown = {.alone = 400, .shared = 220, .row_count = 10 * ROWS};
@@ -200,6 +214,7 @@ int main(void) {
         cmocka_unit_test(a_program_that_begins_slowly_is_not_misjudged_for_long),
         cmocka_unit_test(interrupted_loops_change_nothing),
         cmocka_unit_test(a_trial_that_was_interrupted_is_soon_repeated),
+        cmocka_unit_test(cores_that_others_take_for_a_while_are_missed_only_as_long),
         cmocka_unit_test(a_loop_that_has_become_long_is_tried_at_once),
         cmocka_unit_test(a_loop_that_gains_no_more_runs_alone_again),
         cmocka_unit_test(restless_loops_are_seldom_measured),
