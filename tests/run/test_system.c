@@ -1082,7 +1082,7 @@ static void removing_a_system_opens_a_cycle(void **state) {
     (void)state;
     const mica_system a = add(&(mica_system_def){.name = "a", .run = note_name, .before = {"b"}});
     const mica_system_def b = {.name = "b", .run = note_name, .before = {"a"}};
-    assert_refused(mica_system_add(world, &b), MICA_CYCLE, "");
+    assert_refused(mica_system_add(world, &b), MICA_CYCLE, "\"b\" before \"a\"");
     assert_int_equal(mica_system_remove(world, a), MICA_OK);
     add(&b);
     step();
@@ -1270,7 +1270,7 @@ static void an_allocation_that_fails_while_adding_changes_nothing(void **state) 
         if (!test_allocator_fail_stop(&allocator)) {
             break;
         }
-        assert_refused(system, MICA_OUT_OF_MEMORY, "");
+        assert_refused(system, MICA_OUT_OF_MEMORY, "memory");
         assert_int_equal(mica_system_find(world, "a").id, 0);
         assert_int_equal(alive_count, 0);
         take_notes();
