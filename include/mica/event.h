@@ -69,12 +69,12 @@ typedef void (*mica_event_function)(const mica_event *event);
 
 /// Binds a function to the events of a type, behind all that are bound: it is called from the next event on, also if a
 /// handler binds it. 0 on failure: `MICA_UNKNOWN`, `MICA_INVALID` (no function), `MICA_LIMIT` (the numbers are used
-/// up), `MICA_OUT_OF_MEMORY`. O(1).
+/// up), `MICA_LOCKED` (in a system that may run beside others), `MICA_OUT_OF_MEMORY`. O(1).
 MICA_API mica_event_handler mica_event_bind(mica_world *world, mica_component component, mica_event_function call,
                                             void *user);
 
 /// Unbinds a handler; it is not called again, also not for an event that others are being told of right now. Refuses:
-/// `MICA_UNKNOWN`. O(handlers).
+/// `MICA_UNKNOWN`, `MICA_LOCKED` (in a system that may run beside others). O(handlers).
 MICA_API mica_result mica_event_unbind(mica_world *world, mica_event_handler handler);
 
 /// Calls the handlers of a type at once, with the value where it is; readers do not see it. `value` is NULL for tags.
@@ -97,7 +97,7 @@ MICA_API int32_t mica_event_deliver(mica_world *world, mica_component component)
 /// Says how long events of a type are kept: through the `tick_count` ticks that follow the one that they were sent in
 /// (0: `MICA_EVENT_TICKS_DEFAULT`), and `event_count` of them that somebody has yet to see (0: as many as memory
 /// holds). What waits now grows old from now on. Refuses: `MICA_UNKNOWN`, `MICA_LIMIT` (over `MICA_EVENT_TICKS_MAX`),
-/// `MICA_OUT_OF_MEMORY`. O(tick_count + readers).
+/// `MICA_LOCKED` (in a system that may run beside others), `MICA_OUT_OF_MEMORY`. O(tick_count + readers).
 MICA_API mica_result mica_event_set_limits(mica_world *world, mica_component component, uint32_t tick_count,
                                            uint32_t event_count);
 
@@ -122,11 +122,13 @@ MICA_API mica_result mica_event_statistics(const mica_world *world, mica_compone
 typedef struct mica_event_reader mica_event_reader;
 
 /// Makes a reader. `name` is for messages; copied; NULL: "reader". NULL on failure: `MICA_UNKNOWN`,
+/// `MICA_LOCKED` (in a system that may run beside others, which has readers of its own: `mica_run_events`),
 /// `MICA_OUT_OF_MEMORY`. It ends with the world. O(1).
 MICA_API mica_event_reader *mica_event_reader_create(mica_world *world, mica_component component, const char *name);
 
 /// Ends a reader, before the world; nothing is kept for it any more. NULL is allowed; those of systems
-/// (`mica_run_event_reader`) are not the caller's to end: `MICA_INVALID`, as the last error. O(readers).
+/// (`mica_run_event_reader`) are not the caller's to end: `MICA_INVALID`, as the last error. `MICA_LOCKED` likewise in
+/// a system that may run beside others. O(readers).
 MICA_API void mica_event_reader_destroy(mica_event_reader *reader);
 
 /// How many events wait for the reader; asking changes nothing, so the answer is the same until one is read, sent or

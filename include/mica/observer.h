@@ -91,9 +91,9 @@ typedef struct mica_observer_def {
 
 /// Connects an observer: it is told from the next signal on, also if it is connected by an observer. 0 on failure:
 /// `MICA_INVALID` (no function, a kind that is none, no component or query where one is needed, both or one too many;
-/// a query that asks for changes), `MICA_NO_VALUE` (set, and resources: a tag), `MICA_OUT_OF_MEMORY`, or as
-/// `mica_query_create`. Kinds about entities as a whole take no component. O(components and queries that are
-/// watched); with `existing` O(what is there) besides.
+/// a query that asks for changes), `MICA_NO_VALUE` (set, and resources: a tag), `MICA_LOCKED` (in a system that may run
+/// beside others), `MICA_OUT_OF_MEMORY`, or as `mica_query_create`. Kinds about entities as a whole take no component.
+/// O(components and queries that are watched); with `existing` O(what is there) besides.
 MICA_API mica_observer mica_observer_connect(mica_world *world, const mica_observer_def *def);
 
 /// Connects a function to one component or resource: what the macros below call. As `mica_observer_connect`.
@@ -101,7 +101,8 @@ MICA_API mica_observer mica_observer_connect_to(mica_world *world, mica_signal_k
                                                 mica_observer_function call, void *user);
 
 /// Disconnects an observer; it is not called again, also not for a signal that others are being told of right now.
-/// Refuses: `MICA_UNKNOWN`. O(observers, components and queries that are watched).
+/// Refuses: `MICA_UNKNOWN`, `MICA_LOCKED` (in a system that may run beside others). O(observers, components and queries
+/// that are watched).
 MICA_API mica_result mica_observer_disconnect(mica_world *world, mica_observer observer);
 
 /// What an observer did.

@@ -30,7 +30,8 @@ MICA_API mica_order *mica_order_create(mica_query *query, mica_component key, mi
                                        void *user);
 
 /// Ends an order; walks over it that are open go on. NULL is allowed. Orders end with their world at the latest.
-/// Refuses (leaves it, with the error set): `MICA_LOCKED` (called by a compare function). O(orders of the world).
+/// Refuses (leaves it, with the error set): `MICA_LOCKED` (called by a compare function, or in a system that may run
+/// beside others). O(orders of the world).
 MICA_API void mica_order_destroy(mica_order *order);
 
 MICA_END

@@ -56,11 +56,13 @@ typedef struct mica_subscription_def {
 } mica_subscription_def;
 
 /// Begins to list what happens from now on; what is there already is not listed. `def` may be NULL: everything. NULL on
-/// failure: `MICA_INVALID` (no world, a component twice), `MICA_UNKNOWN`, `MICA_OUT_OF_MEMORY`, or as
-/// `mica_schema_register`. It ends with its world at the latest. O(components).
+/// failure: `MICA_INVALID` (no world, a component twice), `MICA_UNKNOWN`, `MICA_LOCKED` (in a system that may run
+/// beside others), `MICA_OUT_OF_MEMORY`, or as `mica_schema_register`. It ends with its world at the latest.
+/// O(components).
 MICA_API mica_subscription *mica_subscribe(mica_world *world, const mica_subscription_def *def);
 
-/// Ends a subscription. NULL is allowed. O(what is listed, observers).
+/// Ends a subscription. NULL is allowed. Refuses: `MICA_LOCKED` (in a system that may run beside others). O(what is
+/// listed, observers).
 MICA_API void mica_subscription_destroy(mica_subscription *subscription);
 
 /// How many entities are listed; -1 if changes were lost (no error: `mica_subscription_collect` tells it), 0 for NULL.

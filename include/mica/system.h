@@ -299,7 +299,8 @@ typedef void (*mica_step_function)(mica_world *world, const mica_plan_step *step
 /// Calls `function` in every tick after each step of its plan, also after one that has failed; disabled systems have
 /// none. There is one such function a world, replaced by the next; NULL: none. Takes effect from the next step on. Made
 /// for tools that find out which system did something: the world is for looking at, structure is locked meanwhile, and
-/// walks left open are closed. Refuses: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (no world). O(1).
+/// walks left open are closed. Refuses: `MICA_OUT_OF_MEMORY`, `MICA_INVALID` (no world), `MICA_LOCKED` (in a
+/// system that may run beside others). O(1).
 MICA_API mica_result mica_world_watch_steps(mica_world *world, mica_step_function function, void *user);
 
 // Inside a system: in its start, run and stop functions, on the `run` they were called with. O(1) each. No run gives

@@ -135,7 +135,7 @@ MICA_API mica_result mica_world_clear(mica_world *world);
 
 /// Makes room for `count` entities in all, so that creating them allocates no slots, and keeps it until a later call
 /// says less. Room for their components is made by `mica_world_make_room` (capacity.h). Refuses: `MICA_OUT_OF_MEMORY`,
-/// `MICA_LIMIT`. O(count).
+/// `MICA_LIMIT`, `MICA_LOCKED` (in a system that may run beside others). O(count).
 MICA_API mica_result mica_world_reserve(mica_world *world, uint32_t count);
 
 /// Frees what is not used: empty tables, spare chunks, room in chunks and lists, room that pools hold beyond their

@@ -257,7 +257,7 @@ void mi_step_tell(const mi_systems *systems, uint32_t index) {
 
 mica_result mica_world_watch_steps(mica_world *world, mica_step_function function, void *user) {
     mi_systems *systems = mi_systems_open(world, __func__);
-    if (systems == NULL) {
+    if (systems == NULL || mi_world_check_making(world, "who watches steps", __func__) != MICA_OK) {
         return mica_last_result();
     }
     systems->watch = function;

@@ -508,6 +508,9 @@ mica_result mica_event_unbind(mica_world *world, mica_event_handler handler) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, __func__, "needs a world");
     }
+    if (mi_world_check_making(world, "a handler of events", __func__) != MICA_OK) {
+        return MICA_LOCKED;
+    }
     mi_events *events = world->events;
     for (uint32_t i = 0; events != NULL && i < events->queues.count; i++) {
         if (events->queues.data[i] != NULL && unbind(events->queues.data[i], handler.id)) {
@@ -724,6 +727,9 @@ mica_result mica_event_set_limits(mica_world *world, mica_component component, u
     if (queue == NULL) {
         return mica_last_result();
     }
+    if (mi_world_check_making(world, "how long events are kept", __func__) != MICA_OK) {
+        return MICA_LOCKED;
+    }
     if (tick_count > MICA_EVENT_TICKS_MAX) {
         return mi_fail(&world->log, MICA_LIMIT, __func__, "events of {} are to be kept for {} ticks; {} is the most",
                        MI_TEXT(queue->type->info.name), MI_UINT(tick_count), MI_UINT(MICA_EVENT_TICKS_MAX));
@@ -799,6 +805,9 @@ mica_event_reader *mi_event_reader_lend(mica_world *world, mica_component compon
 }
 
 mica_event_reader *mica_event_reader_create(mica_world *world, mica_component component, const char *name) {
+    if (world != NULL && mi_world_check_making(world, "a reader that is not its own", __func__) != MICA_OK) {
+        return NULL;
+    }
     mica_event_reader *reader = mi_event_reader_lend(world, component, name, __func__);
     if (reader != NULL) {
         reader->is_lent = false;
@@ -830,7 +839,9 @@ void mica_event_reader_destroy(mica_event_reader *reader) {
         mi_fail(&reader->world->log, MICA_INVALID, __func__, "reader {} ends with its system", MI_TEXT(reader->name));
         return;
     }
-    mi_event_reader_end(reader);
+    if (mi_world_check_making(reader->world, "a reader that is not its own", __func__) == MICA_OK) {
+        mi_event_reader_end(reader);
+    }
 }
 
 static mica_result check_reader(const mica_event_reader *reader, const char *call) {

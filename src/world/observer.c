@@ -159,7 +159,7 @@ static mi_observer *observer_of(const mica_world *world, mica_observer handle, c
 
 mica_observer mica_observer_connect(mica_world *world, const mica_observer_def *def) {
     static const char call[] = "mica_observer_connect";
-    if (check_def(world, def, call) != MICA_OK) {
+    if (check_def(world, def, call) != MICA_OK || mi_world_check_making(world, "an observer", call) != MICA_OK) {
         return (mica_observer){0};
     }
     mi_observer given = {.kind = (uint8_t)def->on, .call = def->call, .user = def->user};
@@ -211,6 +211,9 @@ mica_result mica_observer_disconnect(mica_world *world, mica_observer observer) 
     mi_observer *found = observer_of(world, observer, "mica_observer_disconnect");
     if (found == NULL) {
         return MICA_UNKNOWN;
+    }
+    if (mi_world_check_making(world, "an observer", "mica_observer_disconnect") != MICA_OK) {
+        return MICA_LOCKED;
     }
     mi_observer_disconnect(world, found);
     mi_signals_drop_idle(world);

@@ -534,7 +534,8 @@ static void free_order(mica_order *order) {
 }
 
 void mica_order_destroy(mica_order *order) {
-    if (order == NULL || !check_sorting(order->query->world, "mica_order_destroy")) {
+    if (order == NULL || !check_sorting(order->query->world, "mica_order_destroy") ||
+        mi_world_check_making(order->query->world, "an order", "mica_order_destroy") != MICA_OK) {
         return;
     }
     mica_world *world = order->query->world;

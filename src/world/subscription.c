@@ -335,6 +335,9 @@ mica_subscription *mica_subscribe(mica_world *world, const mica_subscription_def
         mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
         return NULL;
     }
+    if (mi_world_check_making(world, "a subscription", call) != MICA_OK) {
+        return NULL;
+    }
     subscriptions *all = open_subscriptions(world);
     mica_subscription *subscription = all == NULL
                                           ? NULL
@@ -360,7 +363,7 @@ mica_subscription *mica_subscribe(mica_world *world, const mica_subscription_def
 }
 
 void mica_subscription_destroy(mica_subscription *subscription) {
-    if (subscription == NULL) {
+    if (subscription == NULL || mi_world_check_making(subscription->world, "a subscription", __func__) != MICA_OK) {
         return;
     }
     subscriptions *all = mi_world_extension(subscription->world, &extension_key);

@@ -271,6 +271,9 @@ mica_result mica_world_reserve(mica_world *world, uint32_t count) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, "mica_world_reserve", "needs a world");
     }
+    if (mi_world_check_making(world, "room for entities", "mica_world_reserve") != MICA_OK) {
+        return MICA_LOCKED;
+    }
     const uint32_t alive = world->store.slots.alive;
     const mica_result result = mi_slots_reserve(&world->store.slots, &world->heap, count > alive ? count - alive : 0);
     if (result == MICA_OK) {

@@ -283,6 +283,98 @@ static void loop_wrongly(mica_run *run) {
     }
 }
 
+// Made outside, for a system that is to leave them alone.
+static struct {
+    mica_observer observer;
+    mica_event_handler handler;
+    mica_event_reader *reader;
+    mica_order *order;
+    mica_subscription *subscription;
+} outside;
+
+static void ignore_signal(const mica_signal *signal) {
+    (void)signal;
+}
+
+static void ignore_event(const mica_event *event) {
+    (void)event;
+}
+
+static int compare_nothing(const mica_element *a, const mica_element *b, void *user) {
+    (void)a;
+    (void)b;
+    (void)user;
+    return 0;
+}
+
+static void watch_nothing(mica_world *world, const mica_plan_step *step, void *user) {
+    (void)world;
+    (void)step;
+    (void)user;
+}
+
+static void must_be_left(mica_run *run, bool was_refused) {
+    must(run, was_refused && mica_last_result() == MICA_LOCKED &&
+                  strstr(mica_last_error(), "system \"concern\" runs, maybe beside others") != NULL);
+    mica_error_clear();
+}
+
+static void concern_all(mica_run *run) {
+    mica_world *world = mica_run_world(run);
+    if (mica_run_tick(run) == 0) {
+        return;
+    }
+    mica_error_clear();
+    must_be_left(run, mica_on_set(world, Speed, ignore_signal, NULL).id == 0);
+    must_be_left(run, mica_observer_disconnect(world, outside.observer) == MICA_LOCKED);
+    must_be_left(run, mica_event_bind(world, mica_register(world, Hit), ignore_event, NULL).id == 0);
+    must_be_left(run, mica_event_unbind(world, outside.handler) == MICA_LOCKED);
+    must_be_left(run, mica_reader_of(world, Hit, "late") == NULL);
+    must_be_left(run, mica_event_set_limits(world, mica_register(world, Hit), 2, 9) == MICA_LOCKED);
+    must_be_left(run,
+                 mica_order_create(mica_run_query(run, 0), mica_register(world, Place), compare_nothing, NULL) == NULL);
+    must_be_left(run, mica_subscribe(world, NULL) == NULL);
+    must_be_left(run, mica_world_reserve(world, 100000) == MICA_LOCKED);
+    must_be_left(run, mica_world_watch_steps(world, watch_nothing, NULL) == MICA_LOCKED);
+    mica_event_reader_destroy(outside.reader);
+    must_be_left(run, true);
+    mica_order_destroy(outside.order);
+    must_be_left(run, true);
+    mica_subscription_destroy(outside.subscription);
+    must_be_left(run, true);
+}
+
+static void what_concerns_all_is_left_to_exclusive_systems(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 3; threads += 2) {
+        mica_world *world = begin(threads);
+        mica_spawn(world, mica_value_of(Place, {0}), mica_value_of(Speed, {0}));
+        mica_query *query = mica_query_create(world, (const mica_term[]){mica_read(Life)}, 1);
+        outside.observer = mica_on_set(world, Life, ignore_signal, NULL);
+        outside.handler = mica_event_bind(world, mica_register(world, Hit), ignore_event, NULL);
+        outside.reader = mica_reader_of(world, Hit, "outside");
+        outside.order = mica_order_create(query, mica_register(world, Life), compare_nothing, NULL);
+        outside.subscription = mica_subscribe(world, &(mica_subscription_def){.components = {mica_type_of(Life)}});
+        add(world, &(mica_system_def){.name = "concern",
+                                      .run = concern_all,
+                                      .query_count = 1,
+                                      .queries = {{{mica_write(Place)}}},
+                                      .access = {mica_writes(Hit)}});
+        add(world, &(mica_system_def){
+                       .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+        for (int32_t i = 0; i < 3; i++) {
+            assert_string_equal(mica_world_step(world, 1) == MICA_OK ? "" : mica_last_error(), "");
+        }
+        mica_subscription_destroy(outside.subscription);
+        mica_order_destroy(outside.order);
+        mica_event_reader_destroy(outside.reader);
+        assert_int_equal(mica_event_unbind(world, outside.handler), MICA_OK);
+        assert_int_equal(mica_observer_disconnect(world, outside.observer), MICA_OK);
+        mica_query_release(query);
+        end(world);
+    }
+}
+
 static void misuse_is_refused_on_any_number_of_threads(void **state) {
     (void)state;
     mica_world *other = begin(1);
@@ -1187,6 +1279,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(exclusive_systems_share_loops_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_spans_spawn_is_there_after_the_barrier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(misuse_is_refused_on_any_number_of_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_concerns_all_is_left_to_exclusive_systems, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_failure_in_the_plan_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_walk_that_is_left_open_fails_the_tick_and_locks_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_walk_that_a_span_leaves_open_fails_the_tick_and_locks_nothing, set_up,
