@@ -36,7 +36,8 @@ typedef struct command {
 static const command commands[] = {
     {"run", command_run,
      "run SCENE [--plugin LIB]... [--ticks N] [--hz N] [--threads N] [--out FILE.json] [--diagnose] "
-     "[--check-access] [--stats] [--checksum] [--trace FILE] [--journal FILE | --synctest K | --check-threads]"},
+     "[--check-access] [--stats] [--checksum] [--trace FILE] [--hardware] [--journal FILE | --synctest K | "
+     "--check-threads]"},
     {"dump", command_dump, "dump FILE [--world | --memory] [--plugin LIB]..."},
     {"diff", command_diff, "diff FILE FILE [--plugin LIB]..."},
     {"plan", command_plan, "plan SCENE [--plugin LIB]... [--graph | --explain | --ambiguities]"},
