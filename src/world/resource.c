@@ -102,7 +102,7 @@ static bool reserve_entry(mica_world *world, mica_component component) {
 }
 
 bool mi_world_have_resource_entries(mica_world *world) {
-    return reserve_entries(world, mi_load_count(&world->schema->count));
+    return reserve_entries(world, mi_load_count(&world->schema->count) + 1); // ids begin at 1
 }
 
 // Gives the world a value that it does not have yet: the caller's, or a constructed one for NULL. The entry, or NULL.

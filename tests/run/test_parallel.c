@@ -283,6 +283,36 @@ static void loop_wrongly(mica_run *run) {
     }
 }
 
+MICA_STRUCT(Made, { int64_t number; });
+
+static void make_resource(mica_run *run) {
+    mica_world *world = mica_run_world(run);
+    const mica_component made = mica_register(world, Made);
+    const uint64_t tick = mica_run_tick(run);
+    if (tick > 0) {
+        must(run, mica_set_resource(world, Made, {7}) == MICA_OK && mica_resource(world, Made)->number == 7 &&
+                      mica_resource_remove(world, made) == MICA_OK && mica_resource(world, Made) == NULL &&
+                      mica_resource_ensure(world, made) != NULL && mica_resource(world, Made)->number == 0 &&
+                      mica_set_resource(world, Made, {(int64_t)tick}) == MICA_OK);
+    }
+}
+
+// Made is the component that is registered last.
+static void resources_come_and_go_on_any_number_of_threads(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 3; threads += 2) {
+        mica_world *world = begin(threads);
+        add(world, &(mica_system_def){
+                       .name = "cool", .run = churn_cool, .query = {mica_write(Heat)}, .state = mica_type_of(Count)});
+        add(world, &(mica_system_def){.name = "make", .run = make_resource, .access = {mica_writes(Made)}});
+        for (int32_t i = 0; i < 3; i++) {
+            assert_string_equal(mica_world_step(world, 1) == MICA_OK ? "" : mica_last_error(), "");
+        }
+        assert_int_equal(mica_resource(world, Made)->number, 2);
+        end(world);
+    }
+}
+
 // Made outside, for a system that is to leave them alone.
 static struct {
     mica_observer observer;
@@ -1279,6 +1309,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(exclusive_systems_share_loops_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_spans_spawn_is_there_after_the_barrier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(misuse_is_refused_on_any_number_of_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(resources_come_and_go_on_any_number_of_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_concerns_all_is_left_to_exclusive_systems, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_failure_in_the_plan_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_walk_that_is_left_open_fails_the_tick_and_locks_nothing, set_up, tear_down),
