@@ -40,8 +40,9 @@ typedef struct mica_checksum_options {
 /// The checksum of a world. `options` may be NULL. Commands that are recorded and not applied yet are not covered.
 ///
 /// Refuses: `MICA_UNREFLECTED` (a type with hooks, unknown fields and no `write`; named), `MICA_NO_COPY` (a resource or
-/// system state that cannot be copied), `MICA_UNKNOWN` (one that is to be left out), `MICA_OUT_OF_MEMORY`,
-/// `MICA_INVALID`. O(everything), at about the speed at which memory is read; takes up to 128 KiB of the stack.
+/// system state that cannot be copied), `MICA_UNKNOWN` (one that is to be left out), `MICA_LOCKED` (in a system that
+/// may run beside others, of its own world), `MICA_OUT_OF_MEMORY`, `MICA_INVALID`. O(everything), at about the speed at
+/// which memory is read; takes up to 128 KiB of the stack.
 MICA_API mica_result mica_world_checksum(mica_world *world, const mica_checksum_options *options, uint64_t *checksum);
 
 /// The checksum of a snapshot: that of the world that it was taken of, at that moment. Transient types that were left

@@ -179,7 +179,8 @@ MICA_API mica_world_stats mica_world_statistics(const mica_world *world);
 
 /// Checks every invariant of the world, and that no placeholder of a command buffer (commands.h) stands in a
 /// component, resource or queued event whose fields are known. `MICA_OK`, or `MICA_INVALID` with the first fault in the
-/// last error, which names the field of a placeholder; `MICA_OUT_OF_MEMORY`. For tests and debugging. O(everything).
+/// last error, which names the field of a placeholder; `MICA_LOCKED` (in a system that may run beside others);
+/// `MICA_OUT_OF_MEMORY`. For tests and debugging. O(everything).
 MICA_API mica_result mica_world_validate(mica_world *world);
 
 /// The world's own generator of random numbers, for whoever has the world to themselves: the program between ticks,

@@ -531,6 +531,9 @@ static mica_result sum_world(mica_world *world, const request *asked, uint64_t *
     if (world == NULL || checksum == NULL) {
         return mi_fail_plain(asked->log, MICA_INVALID, asked->call, "needs a world, and a place for the checksum");
     }
+    if (mi_world_check_making(world, "what is everywhere", asked->call) != MICA_OK) {
+        return MICA_LOCKED;
+    }
     mi_world_settle_all(world);
     mi_slots_settle(&world->store.slots);
     return sum_view(mi_view_of_world(world), asked, checksum);

@@ -763,6 +763,10 @@ static mica_result compare_views(mi_view a, mi_view b, const compare_request *re
     return c.result;
 }
 
+static mica_result check_view(const mica_world *world, const char *call) {
+    return mi_world_check_making(world, "what is everywhere", call);
+}
+
 static mi_view settled_view(mica_world *world) {
     mi_world_settle_all(world);
     mi_slots_settle(&world->store.slots);
@@ -775,6 +779,9 @@ mica_result mica_world_compare(mica_world *a, mica_world *b, const mica_checksum
     if (a == NULL || b == NULL || difference == NULL) {
         return mi_fail_plain(a != NULL ? &a->log : NULL, MICA_INVALID, call,
                              "needs two worlds, and a place for the difference");
+    }
+    if (check_view(a, call) != MICA_OK || check_view(b, call) != MICA_OK) {
+        return MICA_LOCKED;
     }
     const compare_request request = {&a->heap.allocator, &a->log, options, call};
     return compare_views(settled_view(a), settled_view(b), &request, difference);
@@ -796,6 +803,9 @@ mica_result mica_snapshot_compare_world(const mica_snapshot *a, mica_world *b, c
     if (a == NULL || b == NULL || difference == NULL) {
         return mi_fail_plain(b != NULL ? &b->log : NULL, MICA_INVALID, call,
                              "needs a snapshot, a world, and a place for the difference");
+    }
+    if (check_view(b, call) != MICA_OK) {
+        return MICA_LOCKED;
     }
     const compare_request request = {&b->heap.allocator, &b->log, options, call};
     return compare_views(mi_view_of_snapshot(a), settled_view(b), &request, difference);

@@ -182,6 +182,9 @@ mica_result mica_world_validate(mica_world *world) {
     if (world == NULL) {
         return mi_fail_plain(NULL, MICA_INVALID, call, "needs a world");
     }
+    if (mi_world_check_making(world, "what is everywhere", call) != MICA_OK) {
+        return MICA_LOCKED;
+    }
     mi_world_settle_all(world);
     const char *fault = mi_store_validate(&world->store);
     fault = fault == NULL ? check_queries(world) : fault;

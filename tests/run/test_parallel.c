@@ -366,6 +366,11 @@ static void concern_all(mica_run *run) {
     must_be_left(run, mica_subscribe(world, NULL) == NULL);
     must_be_left(run, mica_world_reserve(world, 100000) == MICA_LOCKED);
     must_be_left(run, mica_world_watch_steps(world, watch_nothing, NULL) == MICA_LOCKED);
+    uint64_t checksum = 0;
+    mica_difference difference;
+    must_be_left(run, mica_world_checksum(world, NULL, &checksum) == MICA_LOCKED);
+    must_be_left(run, mica_world_compare(world, world, NULL, &difference) == MICA_LOCKED);
+    must_be_left(run, mica_world_validate(world) == MICA_LOCKED);
     mica_event_reader_destroy(outside.reader);
     must_be_left(run, true);
     mica_order_destroy(outside.order);
