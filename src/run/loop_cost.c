@@ -8,10 +8,10 @@
 // So many ranges a thread, for what is left when the others are through; but none shorter than a microsecond.
 #define RANGES_A_PART 32u
 #define RANGE_NANOSECONDS_LEAST 1000u
-// The first loop finds its memory cold; of two the faster one counts.
-#define CHECK_LOOPS 2u
+// Loops that a check takes at least and at most, that a trial takes, and until what was decided is looked at again.
+#define CHECK_LOOPS_LEAST 2u
+#define CHECK_LOOPS_MOST MI_LOOP_SAMPLE_COUNT
 #define TRIAL_LOOPS 3u
-// Loops.
 #define PATIENCE_FIRST 8u
 #define PATIENCE_GROWTH 4u
 #define PATIENCE_MOST 8192u
@@ -61,13 +61,24 @@ static bool saves_enough(const mi_loop_cost *cost) {
     return median_of(&cost->shared) <= (cost->pays ? alone + alone / 32 : alone - alone / 16);
 }
 
+// Whether sharing is so much slower that there is no need to try it again soon.
 static bool loses(const mi_loop_cost *cost) {
     const uint64_t alone = median_of(&cost->alone);
     return median_of(&cost->shared) > alone + alone / 16;
 }
 
+// Whether no check could show that sharing does not pay.
+static bool gains_clearly(const mi_loop_cost *cost) {
+    return median_of(&cost->alone) > median_of(&cost->shared) * 3 / 2;
+}
+
 static void decide(mi_loop_cost *cost, uint64_t row_count) {
     const bool pays = saves_enough(cost);
+    if (cost->pays && !pays && !cost->is_contradicted) {
+        cost->is_contradicted = true;
+        check(cost);
+        return;
+    }
     const bool is_sure = cost->patience > 0 && pays == cost->pays && (pays || loses(cost));
     if (!is_sure) {
         cost->patience = PATIENCE_FIRST;
@@ -76,6 +87,7 @@ static void decide(mi_loop_cost *cost, uint64_t row_count) {
     }
     cost->mode = pays ? MI_LOOP_SHARED : MI_LOOP_ALONE;
     cost->pays = pays;
+    cost->is_contradicted = false;
     cost->loop_count = 0;
     cost->judged_nanoseconds = nanoseconds_alone(cost, row_count);
 }
@@ -86,10 +98,17 @@ static bool has_grown(const mi_loop_cost *cost, uint64_t row_count) {
     return nanoseconds_alone(cost, row_count) > cost->judged_nanoseconds + cost->judged_nanoseconds / 2;
 }
 
-// Whether what rows took alone cannot be what they take now. More caches may make sharing gain more than there are
-// threads, but not by half.
+// Whether what rows take alone is to be looked at again: sharing gains so little that it might lose, or more than there
+// are threads, which more caches can explain, but not by half.
 static bool is_in_doubt(const mi_loop_cost *cost, uint64_t thread_count) {
-    return !saves_enough(cost) || median_of(&cost->alone) > median_of(&cost->shared) * thread_count * 3 / 2;
+    return !gains_clearly(cost) || median_of(&cost->alone) > median_of(&cost->shared) * thread_count * 3 / 2;
+}
+
+// The first loops that run alone find what they go through in other cores' caches, or nowhere. Where that matters all
+// of a check's loops are needed for the median to be one that did not.
+static bool has_checked(const mi_loop_cost *cost) {
+    return cost->alone.count >= CHECK_LOOPS_MOST ||
+           (cost->alone.count >= CHECK_LOOPS_LEAST && (cost->shared.count == 0 || gains_clearly(cost)));
 }
 
 void mi_loop_cost_note_alone(mi_loop_cost *cost, uint64_t row_count, uint64_t nanoseconds) {
@@ -97,7 +116,7 @@ void mi_loop_cost_note_alone(mi_loop_cost *cost, uint64_t row_count, uint64_t na
         return;
     }
     add_sample(&cost->alone, row_count, nanoseconds);
-    if (cost->mode == MI_LOOP_CHECK && cost->alone.count >= CHECK_LOOPS) {
+    if (cost->mode == MI_LOOP_CHECK && has_checked(cost)) {
         try_out(cost);
     } else if (cost->mode == MI_LOOP_ALONE) {
         cost->loop_count++;

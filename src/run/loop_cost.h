@@ -9,11 +9,12 @@
 // - Loops are shared in MI_LOOP_TRIAL and MI_LOOP_SHARED alone, and there if it can save something by what rows take
 //   alone. `alone` holds no sample from before the last check, `shared` none from before the last trial.
 // - What loops do is decided at the end of a trial, which a check has preceded or loops that ran alone. Sharing begins
-//   where it is clearly faster by the medians, and ends where it is slower: if it gains nothing for a while since other
-//   programs have the cores, it goes on, as it costs nothing then.
+//   where it is clearly faster by the medians. It ends where it is slower, twice: if it gains nothing for a while since
+//   other programs have the cores, it goes on, as it costs nothing then.
 // - Out of MI_LOOP_SHARED a check comes once after a few loops, since a program's first ones take longer than all
-//   others; then only when what is known cannot be right any more: sharing is slower than what rows took alone, or
-//   gains more than there are threads. So no loop runs alone every so often just to be measured.
+//   others; then after `patience` loops, but only where sharing gains so little that it might lose, or more than there
+//   are threads, which cannot be right. So a loop that gains clearly is not run alone every so often just to be
+//   measured.
 // - Out of MI_LOOP_ALONE a trial comes after `patience` loops, or when loops have become longer.
 // - `patience` grows with each trial that confirms what loops do, but for one in which sharing neither gained nor lost:
 //   so checks and trials are no cost that shows, and what may gain again soon is tried soon.
@@ -34,8 +35,8 @@ typedef struct mi_loop_samples {
 } mi_loop_samples;
 
 typedef enum mi_loop_mode {
-    MI_LOOP_CHECK,  // two loops alone, to see what that takes; then a trial
-    MI_LOOP_TRIAL,  // three loops shared, to see what that takes
+    MI_LOOP_CHECK,  // some loops alone, to see what that takes; then a trial
+    MI_LOOP_TRIAL,  // some loops shared, to see what that takes
     MI_LOOP_ALONE,  // sharing does not pay
     MI_LOOP_SHARED, // it does, or did and costs nothing
 } mi_loop_mode;
@@ -44,6 +45,7 @@ typedef enum mi_loop_mode {
 typedef struct mi_loop_cost {
     mi_loop_mode mode;
     bool pays;                   // what was decided last
+    bool is_contradicted;        // by a trial, which is repeated before loops cease to be shared
     uint32_t patience;           // loops until that is looked at again; 0: nothing was decided yet
     uint32_t loop_count;         // noted since then
     uint64_t judged_nanoseconds; // what a loop took alone then
