@@ -30,10 +30,10 @@ typedef struct mi_system {
     void *user;
 
     // Changes between ticks alone.
-    _Alignas(MI_CACHE_LINE) void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
-    bool (*condition)(mica_run *run);                            // NULL: none
-    mica_commands *commands;
-    bool enabled; // in the running tick
+    _Alignas(MI_CACHE_LINE) mica_commands *commands;
+    void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
+    bool (*condition)(mica_run *run);    // NULL: none
+    bool enabled;                        // in the running tick
     bool enabled_next;
     bool started;   // its start function has run, as far as the world's state says
     bool is_here;   // it has its turn in the running step
