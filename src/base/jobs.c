@@ -28,9 +28,12 @@
 #include "base/slot_map.h"
 
 enum {
-    DEQUE_CAPACITY = 1024,  // jobs; with 16 bytes each
-    LOOK_ROUNDS = 16,       // before a thread sleeps: a microsecond or two
-    KICKED_FIRST_EVERY = 64 // so many times that a worker looks elsewhere for work: what was kicked off comes first
+    DEQUE_CAPACITY = 1024,   // jobs; with 16 bytes each
+    LOOK_ROUNDS = 64,        // before a thread sleeps: some twenty microseconds, about what waking it up takes
+    SPIN_ROUNDS = 16,        // of these, until it lets other threads have its core
+    TINY_NANOSECONDS = 2000, // a job that takes less was not worth taking from another thread
+    HOLD_OFF_MOST = 256,     // pauses
+    KICKED_FIRST_EVERY = 64  // so many times that a worker looks elsewhere for work: what was kicked off comes first
 };
 
 static const mica_memory_purpose purpose = MICA_MEMORY_SYSTEMS;
@@ -387,6 +390,19 @@ static bool steal(mi_jobs_seat *seat, uintptr_t wanted, work *found) {
     return false;
 }
 
+// Between two rounds of looking.
+static void wait_a_moment(int32_t round) {
+    if (round < SPIN_ROUNDS) {
+        mi_os_pause();
+    } else {
+        mi_os_yield();
+    }
+}
+
+static int32_t hold_off_longer(int32_t hold_off) {
+    return 2 * hold_off < HOLD_OFF_MOST ? 2 * hold_off + 8 : HOLD_OFF_MOST;
+}
+
 // Whether there is something to be stolen. By one that has said that it sleeps.
 static bool can_steal(const mica_jobs *jobs, uintptr_t wanted) {
     const int32_t count = jobs->worker_count + MICA_JOBS_CALLER_MAX;
@@ -410,15 +426,22 @@ static bool look_elsewhere(mi_jobs_seat *worker, work *found) {
 // Runs what there is until there is nothing.
 static void work_through(mi_jobs_seat *worker) {
     work found = {0};
+    int32_t hold_off = 0;
     for (int32_t round = 0; round < LOOK_ROUNDS; round++) {
         if (!look_elsewhere(worker, &found)) {
-            mi_os_pause();
+            wait_a_moment(round);
             continue;
         }
         mi_hint_add(&worker->jobs->looking, UINT32_MAX);
+        const uint64_t begin = mi_os_nanoseconds();
         do {
             run_work(worker, &found);
         } while (pop_own(worker, &found));
+        // Taking from a thread that starts many small jobs holds it up by more than they take.
+        hold_off = mi_os_nanoseconds() - begin >= TINY_NANOSECONDS ? 0 : hold_off_longer(hold_off);
+        for (int32_t i = 0; i < hold_off; i++) {
+            mi_os_pause();
+        }
         mi_hint_add(&worker->jobs->looking, 1);
         round = 0;
     }
@@ -540,7 +563,7 @@ static bool look_for_own(mi_jobs_seat *seat, mi_job_group *group, work *found) {
             (may_steal && steal(seat, seat->label, found))) {
             return true;
         }
-        mi_os_pause();
+        wait_a_moment(round);
     }
     return false;
 }
@@ -770,7 +793,7 @@ mica_jobs *mica_jobs_retain(mica_jobs *jobs) {
         mi_fail_plain(NULL, MICA_INVALID, "mica_jobs_retain", "no pool is given");
         return NULL;
     }
-    mi_reference_take(&jobs->reference_count);
+    (void)mi_reference_take(&jobs->reference_count);
     return jobs;
 }
 
@@ -779,7 +802,7 @@ void mica_jobs_release(mica_jobs *jobs) {
         return;
     }
     if (takes_part(jobs)) {
-        mi_reference_take(&jobs->reference_count);
+        (void)mi_reference_take(&jobs->reference_count);
         mi_fail_plain(&jobs->log, MICA_LOCKED, "mica_jobs_release", "a job of the pool cannot end it");
         return;
     }

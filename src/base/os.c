@@ -143,6 +143,10 @@ int32_t mi_os_core_count(void) {
     return count > 1 ? (int32_t)count : 1;
 }
 
+void mi_os_yield(void) {
+    (void)sched_yield();
+}
+
 uint64_t mi_os_nanoseconds(void) {
     struct timespec now = {0};
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -72,6 +72,9 @@ static inline void mi_os_pause(void) {
 #endif
 }
 
+// Lets other threads have the core if there are any that could run on it.
+void mi_os_yield(void);
+
 // Nanoseconds of a clock that never goes back.
 uint64_t mi_os_nanoseconds(void);
 
