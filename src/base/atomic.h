@@ -42,9 +42,9 @@ static inline void mi_store_count(uint32_t *place, uint32_t value) {
 }
 
 // References: taking one needs no order (the taker has one already); giving one back releases what the giver did, and
-// the last giver acquires all of it.
-static inline void mi_reference_take(uint32_t *count) {
-    __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+// the last giver acquires all of it. True: there was none.
+static inline bool mi_reference_take(uint32_t *count) {
+    return __atomic_fetch_add(count, 1, __ATOMIC_RELAXED) == 0;
 }
 static inline bool mi_reference_give(uint32_t *count) {
     return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
@@ -79,10 +79,60 @@ static inline uint64_t mi_next_number(uint64_t *number) {
     return __atomic_add_fetch(number, 1, __ATOMIC_RELAXED);
 }
 
-// How many steps a step still waits for: counting down releases what the step that has ended did, and who counts to 0
-// acquires what all of them did. True: it was the last.
-static inline bool mi_count_down(uint32_t *count) {
-    return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
+// A step of a batch (run/runners.h) in a round: below `round`, free; `round`, taken; the next number, ended. That a
+// step has ended releases what it did, and who sees it acquires that.
+//
+// Runners of a round. Who has ended a step says so and then looks how many there are; a runner that leaves counts
+// itself off and then looks at the steps. Both steps of both sides are sequentially consistent, so at least one sees
+// the other, and nothing that can begin is left lying. The same goes for two that end steps that a third one waits for,
+// of whom one at least sees that both have ended, and for where the runner of the main thread is.
+static inline uint64_t mi_step_mark(const uint64_t *mark) {
+    return __atomic_load_n(mark, __ATOMIC_SEQ_CST);
+}
+// False: somebody else has taken it.
+static inline bool mi_step_take_mark(uint64_t *mark, uint64_t round) {
+    uint64_t seen = __atomic_load_n(mark, __ATOMIC_RELAXED);
+    return seen < round && __atomic_compare_exchange_n(mark, &seen, round, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+static inline void mi_step_end_mark(uint64_t *mark, uint64_t round) {
+    __atomic_store_n(mark, round + 1, __ATOMIC_SEQ_CST);
+}
+static inline uint32_t mi_runners(const uint32_t *count) {
+    return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+static inline void mi_runners_add(uint32_t *count) {
+    __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+}
+static inline void mi_runners_remove(uint32_t *count) {
+    __atomic_fetch_sub(count, 1, __ATOMIC_SEQ_CST);
+}
+// False: there are `most` already.
+static inline bool mi_runners_add_below(uint32_t *count, uint32_t most) {
+    uint32_t seen = __atomic_load_n(count, __ATOMIC_RELAXED);
+    while (seen < most &&
+           !__atomic_compare_exchange_n(count, &seen, seen + 1, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    }
+    return seen < most;
+}
+static inline bool mi_main_runner_is(const uint32_t *place, uint32_t where) {
+    return __atomic_load_n(place, __ATOMIC_SEQ_CST) == where;
+}
+static inline bool mi_main_runner_change(uint32_t *place, uint32_t from, uint32_t to) {
+    return __atomic_compare_exchange_n(place, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+// What starts a runner: who gives it back has left it before, who takes it acquires that.
+static inline bool mi_runner_take(uint32_t *is_taken) {
+    return __atomic_exchange_n(is_taken, 1, __ATOMIC_ACQUIRE) == 0;
+}
+static inline void mi_runner_give(uint32_t *is_taken) {
+    __atomic_store_n(is_taken, 0, __ATOMIC_RELEASE);
+}
+// How far a lane is taken: every value was true when it was written and stays so, whoever wrote last.
+static inline uint32_t mi_lane_next(const uint32_t *next) {
+    return __atomic_load_n(next, __ATOMIC_RELAXED);
+}
+static inline void mi_lane_set_next(uint32_t *next, uint32_t value) {
+    __atomic_store_n(next, value, __ATOMIC_RELAXED);
 }
 
 // The next range of a loop: whoever takes a number has it to himself; what ranges hold was published by starting the

@@ -221,7 +221,7 @@ static bool deal_out(mi_loop *loop, uint64_t target) {
 }
 
 // What is known of the loop's cost.
-static mi_loop_cost *cost_of(const mi_loop *loop) {
+static mi_cost *cost_of(const mi_loop *loop) {
     mi_loop_room *room = loop->room;
     for (uint32_t i = 0; i < MI_LOOP_KNOWN_COUNT; i++) {
         if (room->known[i].query == loop->cut.query && room->known[i].function == loop->function) {
@@ -309,7 +309,7 @@ static mica_result join(const mi_loop *loop, const char *call) {
 }
 
 // Runs the loop on several threads; false: there is no memory for that, and nothing has happened.
-static bool run_shared(mi_loop *loop, const mi_loop_shares *shares, const char *call, mica_result *result) {
+static bool run_shared(mi_loop *loop, const mi_cost_shares *shares, const char *call, mica_result *result) {
     mica_world *world = loop->run->world;
     const bool is_alone = !world->is_shared;
     if (!deal_out(loop, shares->range_rows) || !have_parts(loop, shares->count) ||
@@ -363,17 +363,17 @@ static mica_result run_loop(mi_loop *loop, const char *call) {
         return run_here(loop);
     }
     if (world->def.always_parallel) {
-        const mi_loop_shares all = {.count = (uint32_t)thread_count, .range_rows = 1};
+        const mi_cost_shares all = {.count = (uint32_t)thread_count, .range_rows = 1};
         return run_shared(loop, &all, call, &result) ? result : run_here(loop);
     }
-    mi_loop_cost *cost = cost_of(loop);
-    const mi_loop_shares shares = mi_loop_cost_share(cost, loop->cut.row_count, thread_count);
+    mi_cost *cost = cost_of(loop);
+    const mi_cost_shares shares = mi_cost_share(cost, loop->cut.row_count, thread_count);
     const uint64_t begin = mi_os_nanoseconds();
     if (shares.count > 1 && run_shared(loop, &shares, call, &result)) {
-        mi_loop_cost_note_shared(cost, loop->cut.row_count, thread_count, mi_os_nanoseconds() - begin);
+        mi_cost_note_shared(cost, loop->cut.row_count, thread_count, mi_os_nanoseconds() - begin);
     } else {
         result = run_here(loop);
-        mi_loop_cost_note_alone(cost, loop->cut.row_count, mi_os_nanoseconds() - begin);
+        mi_cost_note_alone(cost, loop->cut.row_count, mi_os_nanoseconds() - begin);
     }
     return result;
 }

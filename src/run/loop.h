@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/jobs.h"
-#include "run/loop_cost.h"
+#include "run/cost.h"
 #include "world/commands.h"
 #include "world/pieces.h"
 
@@ -27,7 +27,7 @@ typedef struct mi_loop_range {
 typedef struct mi_loop_known {
     const mica_query *query; // NULL: nothing
     mica_span_function function;
-    mi_loop_cost cost;
+    mi_cost cost;
 } mi_loop_known;
 
 #define MI_LOOP_KNOWN_COUNT 4u

@@ -7,7 +7,6 @@
 // Invariants: world->running is set exactly while a function of a system runs; outside ticks the buffers of all systems
 // are empty; a tick that failed leaves no command behind and does not count. The error of a failed tick is set last, so
 // that nothing that happens while the tick is wound up hides it.
-#include "run/batch.h"
 #include "run/extract.h"
 #include "run/hardware.h"
 #include "run/requests.h"
@@ -127,8 +126,7 @@ void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t b
     }
 }
 
-// Fills in what the runs of a tick share.
-static void begin_run(mica_run *run, const mi_tick *tick) {
+void mi_run_begin(mica_run *run, const mi_tick *tick) {
     mi_systems *systems = tick->systems;
     *run = (mica_run){.actor.world = systems->world,
                       .world = systems->world,
@@ -154,14 +152,9 @@ static inline void aim_run(mica_run *run, const mi_tick *tick, mi_system *system
     run->random = &system->random;
 }
 
-static inline void aim_at_step(mica_run *run, const mi_tick *tick, uint32_t index) {
+void mi_run_aim(mica_run *run, const mi_tick *tick, uint32_t index) {
     const mi_plan_step *step = &tick->systems->plan.steps.data[index];
     aim_run(run, tick, mi_system_of(step->system), step->stage, index);
-}
-
-void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index) {
-    begin_run(run, tick);
-    aim_at_step(run, tick, index);
 }
 
 MI_APART static void start_system(mi_tick *tick, mica_run *run) {
@@ -233,7 +226,7 @@ static void apply_commands(mi_tick *tick, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end && tick->failure->code == MICA_OK; i++) {
         const mi_system *system = mi_system_of(tick->systems->plan.steps.data[i].system);
         if (mica_commands_count(system->commands) > 0) {
-            aim_at_step(&tick->run, tick, i);
+            mi_run_aim(&tick->run, tick, i);
             apply_run(&tick->run);
         }
     }
@@ -271,7 +264,7 @@ void mi_step_take(mi_tick *tick, uint32_t index) {
         return;
     }
     systems->world->store.version = tick->base_version + index;
-    aim_at_step(&tick->run, tick, index);
+    mi_run_aim(&tick->run, tick, index);
     if (take_turn(tick, &tick->run) && MICA_UNLIKELY(systems->watch != NULL)) {
         mi_step_tell(systems, index);
         tick->count = mi_os_count();
@@ -299,17 +292,15 @@ static void run_plan(mi_tick *tick) {
     uint32_t unapplied = 0; // the first step whose commands wait for a barrier
     uint32_t i = 0;
     while (i < plan->steps.count && tick->failure->code == MICA_OK) {
-        const bool begins_batch = batch < plan->batches.count && plan->batches.data[batch].first == i;
-        if (begins_batch && mi_batch_run(tick, &plan->batches.data[batch])) {
-            i = plan->batches.data[batch].end;
-            tick->count = mi_os_count();
+        if (batch < plan->batches.count && plan->batches.data[batch].first == i) {
+            mi_batch_run(tick, batch);
+            i = plan->batches.data[batch++].end;
         } else if (plan->steps.data[i].system == NULL) {
             apply_barrier(tick, unapplied, i);
             unapplied = ++i;
         } else {
             mi_step_take(tick, i++);
         }
-        batch += begins_batch;
     }
     tick->systems->world->store.version = tick->base_version + plan->steps.count;
 }
@@ -484,7 +475,7 @@ static void begin_tick(mi_tick *tick, mi_systems *systems, float delta_seconds, 
     tick->delta_seconds = delta_seconds;
     tick->base_version = systems->world->store.version + 1;
     tick->count = count;
-    begin_run(&tick->run, tick);
+    mi_run_begin(&tick->run, tick);
 }
 
 static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure *failure) {
@@ -494,6 +485,7 @@ static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure 
     begin_tick(&tick, systems, delta_seconds, failure);
     const uint64_t begin_count = tick.count;
     mi_turns_begin(systems, delta_seconds);
+    mi_batching_begin_tick(&systems->batching);
     run_plan(&tick);
     mi_requests_carry_out(systems, failure);
     if (MICA_UNLIKELY(systems->trace != NULL)) {

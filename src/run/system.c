@@ -144,7 +144,7 @@ static void free_systems(mica_world *world, void *state) {
     mi_extracts_free(systems);
     mica_snapshot_release(systems->step_begin);
     mi_plan_free(&systems->plan, heap);
-    mi_batch_free(&systems->batch, heap);
+    mi_batching_free(&systems->batching, heap);
     mi_trace_free(systems);
     mi_hardware_free(systems);
     mi_plan_free(&systems->next_plan, heap);
@@ -398,6 +398,7 @@ mica_result mi_systems_prepare(mi_systems *systems, const char *call) {
         systems->plan = systems->next_plan;
         systems->next_plan = swapped;
         systems->plan_age = MI_PLAN_CURRENT;
+        mi_batching_forget(&systems->batching, &systems->world->heap);
     }
     return mi_systems_yield(systems);
 }
@@ -706,6 +707,7 @@ mi_system *mi_system_enter(mi_systems *systems, const mica_system_def *def, uint
         return NULL;
     }
     system->has_turns = mi_turn_has_state(&system->turn);
+    systems->has_turns |= system->has_turns;
     systems->has_switched = true;
     return system;
 }

@@ -3,6 +3,7 @@
 
 #include "base/counters.h"
 #include "base/jobs.h"
+#include "run/batch.h"
 #include "run/loop.h"
 #include "run/plan.h"
 #include "run/turns.h"
@@ -90,8 +91,6 @@ typedef enum mi_plan_age {
     MI_PLAN_VOID     // neither is
 } mi_plan_age;
 
-struct mi_batch;
-
 // A call into a system, or a part of one in a parallel loop. It lives on the stack of the step, or with its batch or
 // loop.
 struct mica_run {
@@ -108,44 +107,20 @@ struct mica_run {
     uint32_t step;  // of the plan
     mica_commands *commands;
     mica_random *random;
-    struct mi_batch *batch; // NULL: it runs with the world to itself
+    mi_batch *batch; // NULL: it runs with the world to itself
     bool has_failed;
     struct mi_span *span; // of a parallel loop that it is for; NULL: none
 };
 
-// Which of several steps that are ready the main thread takes first: the highest.
-typedef enum mi_urgency { MI_URGENCY_NONE, MI_URGENCY_LEADS_TO_MAIN_THREAD, MI_URGENCY_MAIN_THREAD } mi_urgency;
-
-// A step of a batch that is being run.
-typedef struct mi_batch_step {
-    mi_job job; // first: leads back from the job to the step
-    struct mi_batch *batch;
-    mi_urgency urgency;
-    bool waits_for_nobody; // from the batch's beginning on
-    uint32_t waiting;      // atomic: how many of those that it waits for have not ended
-    uint64_t end_estimate; // nanoseconds from the batch's beginning to its end, on threads without number
-} mi_batch_step;
-
 // What of a tick all its steps share.
-typedef struct mi_tick {
+struct mi_tick {
     struct mi_systems *systems;
     mi_failure *failure;
     float delta_seconds;
     uint64_t base_version; // of the first step
     uint64_t count;        // mi_os_count, when what ran last had ended
     mica_run run;          // of the step that runs with the world to itself
-} mi_tick;
-
-// Steps that are being run side by side; see batch.h.
-typedef struct mi_batch {
-    const mi_tick *tick;
-    mi_job_group group;
-    int32_t main_thread;           // the number of the thread that steps the world
-    uint32_t float_mode;           // of that thread, and so of all systems
-    uint32_t first, end;           // steps
-    uint32_t failed;               // atomic: the first step that has failed; UINT32_MAX: none has
-    MI_ARRAY(mi_batch_step) steps; // by step - first; room is kept
-} mi_batch;
+};
 
 typedef struct mi_systems {
     mica_world *world;
@@ -162,12 +137,13 @@ typedef struct mi_systems {
     mi_plan plan;                               // of the running tick, or of the last one
     mi_plan next_plan;
     mi_plan_age plan_age;
-    mi_batch batch;
+    mi_batching batching;
     uint32_t last_id;
     uint32_t removed_count;     // in `all`
     uint32_t listing;           // grows with each mica_world_systems
     uint64_t paused_step_count; // steps of the paused world; no state, as it counts for those alone
     uint64_t version_before;    // the world's, when the running step began
+    bool has_turns;             // of the systems that there are or were, some have
     bool has_requests;          // of systems, in the running tick
     bool has_switched;          // since the last step began systems were added, enabled or disabled
     bool ticking;
@@ -263,8 +239,9 @@ extern const mi_part mi_systems_part;
 // that the function left open are closed, and that is a failure.
 void mi_system_call(mi_system *system, mi_call call, mica_run *run);
 
-// Fills in the run of a step of the plan.
-void mi_run_make(mica_run *run, const mi_tick *tick, uint32_t index);
+// Fills in what the runs of a tick share, and then makes it the run of a step of the plan.
+void mi_run_begin(mica_run *run, const mi_tick *tick);
+void mi_run_aim(mica_run *run, const mi_tick *tick, uint32_t index);
 // Counts a run that took from one mi_os_count to another.
 void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end);
 // Runs a step that is a system, if it runs in this tick, on this thread and with the world to itself.

@@ -161,7 +161,7 @@ static bool is_due(const mi_systems *systems, const mi_turn *turn, double delta_
 
 void mi_turns_begin(mi_systems *systems, float delta_seconds) {
     systems->version_before = systems->world->store.version;
-    for (uint32_t i = 0; i < systems->all.count; i++) {
+    for (uint32_t i = 0; systems->has_turns && i < systems->all.count; i++) {
         mi_system *system = systems->all.data[i];
         mi_turn *turn = &system->turn;
         if (!system->has_turns) {
@@ -183,7 +183,7 @@ static void count_time(mi_turn *turn, double delta_seconds, bool has_turn, bool 
 }
 
 void mi_turns_end(mi_systems *systems, float delta_seconds) {
-    for (uint32_t i = 0; i < systems->all.count; i++) {
+    for (uint32_t i = 0; systems->has_turns && i < systems->all.count; i++) {
         mi_system *system = systems->all.data[i];
         mi_turn *turn = &system->turn;
         if (!system->has_turns || !turn->counts) { // one that was added meanwhile does not either

@@ -6,6 +6,7 @@
 #include "world/actor.h"
 
 #include "base/assert.h"
+#include "store/visibility.h"
 #include "world/access_check.h"
 #include "world/index.h"
 #include "world/query.h"
@@ -136,9 +137,30 @@ static bool have_locks(mi_sharing *sharing) {
     return sharing->has_locks;
 }
 
+static mi_sharing_stamp stamp_of(const mica_world *world) {
+    const mi_store *store = &world->store;
+    return (mi_sharing_stamp){.held_count = world->sharing.held_count,
+                              .tables_made = store->tables_made,
+                              .tables_dropped = store->tables_dropped,
+                              .hides_any = mi_store_hides_any(store),
+                              .watches_writes = world->front.watches_writes,
+                              .is_void = store->toggle_count > 0};
+}
+
+static bool is_prepared(const mi_sharing_stamp *for_what, const mi_sharing_stamp *now) {
+    return !for_what->is_void && !now->is_void && for_what->held_count == now->held_count &&
+           for_what->tables_made == now->tables_made && for_what->tables_dropped == now->tables_dropped &&
+           for_what->hides_any == now->hides_any && for_what->watches_writes == now->watches_writes;
+}
+
 // Of queries that are not held nobody opens a walk. Notes whether walks may hold copies.
 static mica_result prepare_queries(mica_world *world, const char *call) {
+    const mi_sharing_stamp now = stamp_of(world);
+    if (MICA_LIKELY(is_prepared(&world->sharing.prepared, &now))) {
+        return MICA_OK;
+    }
     mica_result result = MICA_OK;
+    world->sharing.prepared.is_void = true;
     world->sharing.holds_copies = false;
     for (uint32_t i = 0; i < world->queries.count && result == MICA_OK; i++) {
         mica_query *query = world->queries.data[i];
@@ -150,6 +172,9 @@ static mica_result prepare_queries(mica_world *world, const char *call) {
             result = mi_fail_memory(&world->log, call, 0);
         }
         world->sharing.holds_copies |= query->writes && !mi_walk_is_plain(query);
+    }
+    if (result == MICA_OK) {
+        world->sharing.prepared = now;
     }
     return result;
 }

@@ -450,8 +450,8 @@ mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t t
 }
 
 mica_query *mica_query_retain(mica_query *query) {
-    if (query != NULL) {
-        mi_reference_take(&query->reference_count);
+    if (query != NULL && mi_reference_take(&query->reference_count)) {
+        mi_add_number(&query->world->sharing.held_count, 1);
     }
     return query;
 }

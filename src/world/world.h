@@ -115,17 +115,27 @@ typedef struct mi_run_face {
 // What protects values against systems that run; see guard.h.
 struct mi_guard;
 
+// What queries are prepared for: as long as it stays the same, they need not be looked at.
+typedef struct mi_sharing_stamp {
+    uint64_t held_count;
+    uint32_t tables_made, tables_dropped;
+    bool hides_any, watches_writes;
+    bool is_void; // they have to be looked at each time
+} mi_sharing_stamp;
+
 // What sharing a world takes.
 typedef struct mi_sharing {
     mi_lock lock;          // of what threads change in turn, but for memory
     mi_lock heap_lock;     // of memory
     struct mi_seat *seats; // by number of the thread
     uint32_t seat_count;
-    bool has_locks;      // they were made
-    bool holds_copies;   // walks may
-    bool locked_before;  // flags of the front as they were
-    bool watched_before; // likewise
-    bool writes_before;  // likewise
+    uint64_t held_count;       // atomic: how many times a query came to be held that was not
+    mi_sharing_stamp prepared; // for what queries were prepared last
+    bool has_locks;            // they were made
+    bool holds_copies;         // walks may
+    bool locked_before;        // flags of the front as they were
+    bool watched_before;       // likewise
+    bool writes_before;        // likewise
 } mi_sharing;
 
 struct mica_world {

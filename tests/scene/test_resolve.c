@@ -171,7 +171,12 @@ static struct {
     uintptr_t page_size;
     uint32_t resolve_has_begun, lead_has_begun, helps, shown; // atomic
     uint32_t helped_count;                                    // pieces that the main thread has come to before
+    bool is_void;                                             // the main thread has taken "resolve" itself
 } held_up;
+
+static bool is_main_thread(void) {
+    return pthread_equal(pthread_self(), held_up.main_thread) != 0;
+}
 
 static void hold_up(int number, siginfo_t *fault, void *context) {
     (void)number;
@@ -179,7 +184,7 @@ static void hold_up(int number, siginfo_t *fault, void *context) {
     const uintptr_t page = (uintptr_t)fault->si_addr / held_up.page_size * held_up.page_size;
     if (mprotect((void *)page, held_up.page_size, PROT_READ | PROT_WRITE) != 0) {
         signal(SIGSEGV, SIG_DFL); // a fault of another kind
-    } else if (pthread_equal(pthread_self(), held_up.main_thread) == 0) {
+    } else if (!is_main_thread()) {
         test_flag_wait(&held_up.shown);
     } else if (!test_flag_is_raised(&held_up.shown)) {
         held_up.helped_count++;
@@ -192,23 +197,25 @@ static void hold_up(int number, siginfo_t *fault, void *context) {
 
 static void resolve_elsewhere(mica_run *run) {
     test_flag_raise(&held_up.resolve_has_begun);
-    if (mica_run_tick(run) > 0) {
+    if (is_main_thread()) {
+        held_up.is_void = true;
+        test_flag_raise(&held_up.helps);
+    } else if (mica_run_tick(run) > 0) {
         test_flag_wait(&held_up.lead_has_begun); // its thread would otherwise help here
         must(run, mica_transform_resolve(mica_run_world(run)) == MICA_OK);
     }
 }
 
-// The main thread takes it first, as it leads to "show".
-static void wait_for_others(mica_run *run) {
-    if (mica_run_tick(run) > 0) {
+// There are two of it. The one that the main thread runs waits until it could only help; the other one, for that.
+static void lead(mica_run *run) {
+    if (mica_run_tick(run) == 0) {
+        return;
+    }
+    if (is_main_thread()) {
         test_flag_wait(&held_up.resolve_has_begun);
         test_flag_wait(&held_up.lead_has_begun);
-    }
-}
-
-static void wait_for_help(mica_run *run) {
-    test_flag_raise(&held_up.lead_has_begun);
-    if (mica_run_tick(run) > 0) {
+    } else {
+        test_flag_raise(&held_up.lead_has_begun);
         test_flag_wait(&held_up.helps);
     }
 }
@@ -241,8 +248,8 @@ static void the_main_thread_leaves_what_it_helps_to_resolve(void **state) {
     add_system(world, &(mica_system_def){.name = "resolve",
                                          .run = resolve_elsewhere,
                                          .query = {mica_read(mica_transform), mica_write(mica_world_transform)}});
-    add_system(world, &(mica_system_def){.name = "lead", .run = wait_for_others, .access = {mica_writes(Left)}});
-    add_system(world, &(mica_system_def){.name = "lead too", .run = wait_for_help, .access = {mica_writes(Right)}});
+    add_system(world, &(mica_system_def){.name = "lead", .run = lead, .access = {mica_writes(Left)}});
+    add_system(world, &(mica_system_def){.name = "lead too", .run = lead, .access = {mica_writes(Right)}});
     add_system(world,
                &(mica_system_def){
                    .name = "show", .run = show, .access = {mica_reads(Left), mica_reads(Right)}, .main_thread = true});
@@ -254,14 +261,15 @@ static void the_main_thread_leaves_what_it_helps_to_resolve(void **state) {
     struct sigaction before;
     struct sigaction during = {.sa_flags = SA_SIGINFO, .sa_sigaction = hold_up};
     assert_int_equal(sigaction(SIGSEGV, &during, &before), 0);
-    for (int32_t i = 0; i < 3; i++) {
+    for (int32_t seen = 0; seen < 3; seen += !held_up.is_void) {
         memset(&held_up, 0, sizeof held_up);
         held_up.main_thread = pthread_self();
         held_up.jobs = world->jobs;
         held_up.page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
-        assert_true(i == 0 || close_pages(poses) > 4);
+        const bool is_first = mica_world_tick(world) == 0; // its systems run in order
+        assert_true(is_first || close_pages(poses) > 4);
         fail_if(mica_world_step(world, 1));
-        assert_int_equal(held_up.helped_count, i == 0 ? 0 : 1);
+        assert_int_equal(held_up.helped_count, is_first || held_up.is_void ? 0 : 1);
     }
     assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
     assert_true(mica_get(world, last, mica_world_transform)->m[12] == ENTITIES - 1);
