@@ -1170,6 +1170,43 @@ static void the_main_thread_runs_its_own_steps_before_what_follows(void **state)
     end(world);
 }
 
+// One of many systems takes far longer than it ever did: until all others have run, whose lane they stand in.
+enum { QUICK_COUNT = 60 };
+
+static uint64_t quick_run_count; // atomic
+
+static void run_quickly(mica_run *run) {
+    (void)run;
+    mi_add_number(&quick_run_count, 1);
+}
+
+static void wait_for_quick_ones(mica_run *run) {
+    while (mica_run_tick(run) > 0 && mi_load_stamp(&quick_run_count) < QUICK_COUNT) {
+        sched_yield();
+    }
+}
+
+static void a_slow_system_holds_up_only_those_that_wait_for_it(void **state) {
+    (void)state;
+    for (int32_t place = 0; place <= QUICK_COUNT; place += QUICK_COUNT / 2) { // of the slow one
+        mica_world *world = begin(2);
+        for (int32_t i = 0; i <= QUICK_COUNT; i++) {
+            char name[32];
+            snprintf(name, sizeof(name), "system %d", i);
+            const bool is_slow = i == place;
+            add(world, &(mica_system_def){.name = name,
+                                          .run = is_slow ? wait_for_quick_ones : run_quickly,
+                                          .query = {mica_read(Life)}});
+        }
+        for (int32_t i = 0; i < 30; i++) {
+            quick_run_count = 0;
+            assert_int_equal(mica_world_step(world, 1), MICA_OK);
+            assert_int_equal(quick_run_count, QUICK_COUNT);
+        }
+        end(world);
+    }
+}
+
 MICA_STRUCT(Shown, { int64_t count; });
 
 static void show_span(mica_run *run, mica_iter *span, void *user) {
@@ -1353,6 +1390,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_main_thread_runs_its_own_steps_before_what_follows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_world_with_systems_of_the_main_thread_is_the_same_on_any_number_of_threads,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_slow_system_holds_up_only_those_that_wait_for_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_system_may_step_another_world_on_the_same_pool, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_parallel_systems_than_threads_never_hang, set_up, tear_down),
         cmocka_unit_test_setup_teardown(worlds_with_threads_end_whenever_they_do, set_up, tear_down),
