@@ -92,6 +92,9 @@ static mi_batch_range *have_lanes(mi_systems *systems, uint32_t first, uint32_t 
 
 static void run_in_order(mi_tick *tick, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end && tick->failure->code == MICA_OK; i++) {
+        if (i + 1 < end) {
+            mi_system_fetch(step_system(tick->systems, i + 1));
+        }
         mi_step_take(tick, i);
     }
 }

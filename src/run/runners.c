@@ -269,10 +269,8 @@ static void fetch_next(const lane_worker *at) {
     const uint32_t next = mi_lane_next(&lane->next);
     if (next < lane->end) {
         const uint32_t index = batch->lanes->order.data[next];
-        const mi_system *system = mi_system_of(step_of(batch, index)->system);
         __builtin_prefetch(&batch->steps.data[index], 1);
-        __builtin_prefetch(&system->since, 1);
-        __builtin_prefetch(&system->functions);
+        mi_system_fetch(mi_system_of(step_of(batch, index)->system));
     }
 }
 

@@ -186,6 +186,12 @@ static inline mi_system *mi_system_of(const mi_plan_system *order) {
     return order == NULL ? NULL : (mi_system *)((uintptr_t)order - offsetof(mi_system, order));
 }
 
+// Asks for what a tick is going to touch of a system.
+static inline void mi_system_fetch(const mi_system *system) {
+    __builtin_prefetch(&system->since, 1);
+    __builtin_prefetch(&system->functions);
+}
+
 // Whether the system of a step of the plan runs in the running tick, or step of the paused world.
 static inline bool mi_step_runs(const mi_systems *systems, const mi_plan_step *step) {
     const mi_system *system = mi_system_of(step->system);
