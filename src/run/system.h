@@ -30,7 +30,7 @@ typedef struct mi_system {
     uint64_t over_budget_count; // runs that took longer
     void *user;
 
-    // Changes between ticks alone.
+    // Seldom changes.
     _Alignas(MI_CACHE_LINE) mica_commands *commands;
     void (*functions[3])(mica_run *run); // by mi_call; those to start and to stop may be NULL
     bool (*condition)(mica_run *run);    // NULL: none
