@@ -42,9 +42,9 @@ static inline void mi_store_count(uint32_t *place, uint32_t value) {
 }
 
 // References: taking one needs no order (the taker has one already); giving one back releases what the giver did, and
-// the last giver acquires all of it. True: there was none.
-static inline bool mi_reference_take(uint32_t *count) {
-    return __atomic_fetch_add(count, 1, __ATOMIC_RELAXED) == 0;
+// the last giver acquires all of it.
+static inline void mi_reference_take(uint32_t *count) {
+    __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 }
 static inline bool mi_reference_give(uint32_t *count) {
     return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;

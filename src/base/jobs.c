@@ -793,7 +793,7 @@ mica_jobs *mica_jobs_retain(mica_jobs *jobs) {
         mi_fail_plain(NULL, MICA_INVALID, "mica_jobs_retain", "no pool is given");
         return NULL;
     }
-    (void)mi_reference_take(&jobs->reference_count);
+    mi_reference_take(&jobs->reference_count);
     return jobs;
 }
 
@@ -802,7 +802,7 @@ void mica_jobs_release(mica_jobs *jobs) {
         return;
     }
     if (takes_part(jobs)) {
-        (void)mi_reference_take(&jobs->reference_count);
+        mi_reference_take(&jobs->reference_count);
         mi_fail_plain(&jobs->log, MICA_LOCKED, "mica_jobs_release", "a job of the pool cannot end it");
         return;
     }

@@ -757,7 +757,7 @@ mica_schema *mica_schema_retain(mica_schema *schema) {
         mi_fail_plain(NULL, MICA_INVALID, "mica_schema_retain", "no schema is given");
         return NULL;
     }
-    (void)mi_reference_take(&schema->reference_count);
+    mi_reference_take(&schema->reference_count);
     return schema;
 }
 

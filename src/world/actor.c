@@ -139,8 +139,7 @@ static bool have_locks(mi_sharing *sharing) {
 
 static mi_sharing_stamp stamp_of(const mica_world *world) {
     const mi_store *store = &world->store;
-    return (mi_sharing_stamp){.held_count = world->sharing.held_count,
-                              .tables_made = store->tables_made,
+    return (mi_sharing_stamp){.tables_made = store->tables_made,
                               .tables_dropped = store->tables_dropped,
                               .hides_any = mi_store_hides_any(store),
                               .watches_writes = world->front.watches_writes,
@@ -148,12 +147,12 @@ static mi_sharing_stamp stamp_of(const mica_world *world) {
 }
 
 static bool is_prepared(const mi_sharing_stamp *for_what, const mi_sharing_stamp *now) {
-    return !for_what->is_void && !now->is_void && for_what->held_count == now->held_count &&
-           for_what->tables_made == now->tables_made && for_what->tables_dropped == now->tables_dropped &&
-           for_what->hides_any == now->hides_any && for_what->watches_writes == now->watches_writes;
+    return !for_what->is_void && !now->is_void && for_what->tables_made == now->tables_made &&
+           for_what->tables_dropped == now->tables_dropped && for_what->hides_any == now->hides_any &&
+           for_what->watches_writes == now->watches_writes;
 }
 
-// Of queries that are not held nobody opens a walk. Notes whether walks may hold copies.
+// Also of queries that nobody holds, which systems may find. Notes whether walks may hold copies.
 static mica_result prepare_queries(mica_world *world, const char *call) {
     const mi_sharing_stamp now = stamp_of(world);
     if (MICA_LIKELY(is_prepared(&world->sharing.prepared, &now))) {
@@ -164,9 +163,6 @@ static mica_result prepare_queries(mica_world *world, const char *call) {
     world->sharing.holds_copies = false;
     for (uint32_t i = 0; i < world->queries.count && result == MICA_OK; i++) {
         mica_query *query = world->queries.data[i];
-        if (query->reference_count == 0) {
-            continue;
-        }
         result = mi_query_update(query, call);
         if (result == MICA_OK && !query->is_simple && !mi_query_note_tables(query)) {
             result = mi_fail_memory(&world->log, call, 0);

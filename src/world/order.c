@@ -438,12 +438,17 @@ static bool check_sorting(const mica_world *world, const char *call) {
     return false;
 }
 
-// Brings the order up to date, and holds what is sorted; NULL, with the error set.
+// Brings the order up to date, and holds what is sorted; NULL, with the error set. Which tables match is noted here,
+// where one thread is at a time: of a query of tables alone nobody else needs it, and sharing the world has not done
+// it.
 static mi_sorted *take_sorted(mica_order *order, const char *call) {
     mica_world *world = order->query->world;
     mi_sorted *sorted = NULL;
     mi_world_lock(world);
-    if (check_sorting(world, call) && update(order, call)) {
+    const bool is_ready = check_sorting(world, call) && update(order, call);
+    if (is_ready && !mi_query_note_tables(order->query)) {
+        mi_fail_memory(&world->log, call, 0);
+    } else if (is_ready) {
         sorted = order->sorted;
         sorted->holder_count++;
     }

@@ -396,6 +396,7 @@ static mica_query *compile(mica_world *world, const query_key *key, uint64_t has
     mi_query_write_text(query, query->text, query->text_size);
     mi_map_insert(&world->query_map, hash, world->queries.count);
     world->queries.data[world->queries.count++] = query;
+    world->sharing.prepared.is_void = true;
     return query;
 }
 
@@ -450,8 +451,8 @@ mica_query *mica_query_find(mica_world *world, const mica_term *terms, int32_t t
 }
 
 mica_query *mica_query_retain(mica_query *query) {
-    if (query != NULL && mi_reference_take(&query->reference_count)) {
-        mi_add_number(&query->world->sharing.held_count, 1);
+    if (query != NULL) {
+        mi_reference_take(&query->reference_count);
     }
     return query;
 }
@@ -558,6 +559,7 @@ mica_result mi_query_update_tables(mica_query *query, const char *call) {
                                               (size_t)store->ordered.count + MI_FETCHED_TABLES)) {
         return mi_fail_memory(&query->world->log, call, store->ordered.count * sizeof(mi_table *));
     }
+    query->world->sharing.prepared.is_void = true; // also for what is disabled now and enabled again before sharing
     query->toggles_active = mi_query_active_toggles(query);
     query->table_bits.count = 0;
     uint32_t count = 0;

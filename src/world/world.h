@@ -117,10 +117,9 @@ struct mi_guard;
 
 // What queries are prepared for: as long as it stays the same, they need not be looked at.
 typedef struct mi_sharing_stamp {
-    uint64_t held_count;
     uint32_t tables_made, tables_dropped;
     bool hides_any, watches_writes;
-    bool is_void; // they have to be looked at each time
+    bool is_void; // it is not: they have to be looked at each time, or some of them have changed since
 } mi_sharing_stamp;
 
 // What sharing a world takes.
@@ -129,7 +128,6 @@ typedef struct mi_sharing {
     mi_lock heap_lock;     // of memory
     struct mi_seat *seats; // by number of the thread
     uint32_t seat_count;
-    uint64_t held_count;       // atomic: how many times a query came to be held that was not
     mi_sharing_stamp prepared; // for what queries were prepared last
     bool has_locks;            // they were made
     bool holds_copies;         // walks may

@@ -2,6 +2,7 @@
 // walking.
 #include "world_fixture.h"
 
+#include "world/actor.h"
 #include "world/query.h"
 
 // Where a case is about one storage; the others' types live where the build has them.
@@ -612,6 +613,32 @@ static void make_or_destroy(mica_world *world, marked *one, const mica_component
     }
 }
 
+// Threads that share the world may all walk over the query, which none of them may then change.
+static void assert_ready_when_shared(mica_world *world, const mica_query *query) {
+    assert_int_equal(mi_world_share(world, "test"), MICA_OK);
+    assert_int_equal(query->tables_made, world->store.tables_made);
+    assert_int_equal(query->tables_dropped, world->store.tables_dropped);
+    mi_world_unshare(world);
+}
+
+static void queries_are_ready_when_threads_share_the_world_whoever_holds_them(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    assert_false(mica_entity_is_null(mica_spawn(w.world, mica_value_of(Health, {1}))));
+    assert_ready_when_shared(w.world, mica_query_of(w.world, mica_read(Health)));
+    mica_query *late = mica_query_of(w.world, mica_write(Health));
+    assert_ready_when_shared(w.world, late);
+    assert_ready_when_shared(w.world, mica_query_retain(late));
+    assert_false(mica_entity_is_null(mica_spawn(w.world, mica_value_of(Health, {2}), mica_tag(Frozen))));
+    assert_ready_when_shared(w.world, mica_query_of(w.world, mica_read(Health)));
+    assert_int_equal(mica_world_clear(w.world), MICA_OK);
+    assert_int_equal(mica_world_trim(w.world), MICA_OK);
+    assert_ready_when_shared(w.world, late);
+    mica_query_release(late);
+    watched_end(&w);
+}
+
 static void tables_come_and_go_beside_a_query_that_is_held(void **state) {
     (void)state;
     watched_world w;
@@ -720,6 +747,7 @@ int main(void) {
         cmocka_unit_test(commands_of_nested_walks_are_applied_when_the_last_ends),
         cmocka_unit_test(every_result_of_a_query_has_what_it_asks_for_after_long_churn),
         cmocka_unit_test(hundreds_of_components_are_told_apart),
+        cmocka_unit_test(queries_are_ready_when_threads_share_the_world_whoever_holds_them),
         cmocka_unit_test(tables_come_and_go_beside_a_query_that_is_held),
         cmocka_unit_test(there_are_columns_while_there_is_a_span),
         cmocka_unit_test(writing_marks_the_spans_column_alone),

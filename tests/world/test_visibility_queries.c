@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+#include "world/actor.h"
+#include "world/query.h"
+
 // Types whose values walks never copy: spans over them are just the runs of what matches.
 MICA_STRUCT_WITH(Wired, (.storage = MICA_TABLE, .always_dirty = true), { int32_t now; });
 MICA_STRUCT_WITH(Pinned, (.storage = MICA_POOL, .always_dirty = true), { int32_t now; });
@@ -603,6 +606,26 @@ static void model_compare(model *m, int32_t t, mica_use use, mica_use wanted) {
     assert_finds(query_by_uses(m->world, toggle_types[t], use, wanted), expected, count);
 }
 
+// Threads that share the world may all walk over the query, which none of them may then change.
+static void what_was_disabled_for_a_while_leaves_queries_ready_for_sharing(void **state) {
+    (void)state;
+    watched_world w;
+    watched_begin(&w);
+    const mica_entity entity = spawn_toggles(w.world, 1);
+    mica_query *query = mica_query_create(w.world, (const mica_term[]){mica_read(Shield), mica_read(Glow)}, 2);
+    for (int32_t i = 0; i < 2; i++) {
+        assert_int_equal(mi_world_share(w.world, "test"), MICA_OK);
+        assert_int_equal(query->toggles_active, 0);
+        assert_true(query->table_bits.count > 0);
+        mi_world_unshare(w.world);
+        assert_int_equal(mica_disable_component(w.world, entity, Shield), MICA_OK);
+        assert_int_equal(mica_query_count(query), 0);
+        assert_int_equal(mica_enable_component(w.world, entity, Shield), MICA_OK);
+    }
+    mica_query_release(query);
+    watched_end(&w);
+}
+
 static void queries_agree_with_arrays_under_random_churn(void **state) {
     (void)state;
     static model m;
@@ -642,6 +665,7 @@ int main(void) {
         cmocka_unit_test(any_of_terms_hand_out_what_is_enabled),
         cmocka_unit_test(rows_with_a_disabled_component_are_passed_over),
         cmocka_unit_test(what_a_walk_disables_is_left_out_of_the_next_one),
+        cmocka_unit_test(what_was_disabled_for_a_while_leaves_queries_ready_for_sharing),
         cmocka_unit_test(queries_agree_with_arrays_under_random_churn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
