@@ -409,7 +409,7 @@ void mi_batch_run_range(const mi_tick *tick, uint32_t first, uint32_t end, const
     batch->next_main = 0;
     batch->failed = UINT32_MAX;
     batch->runner_count = 1;
-    batch->main_runner = MI_MAIN_HERE;
+    batch->main_runner = MI_MAIN_CALLED; // by what follows
     const uint32_t lane_count = open_lanes(batch, lanes);
     for (uint32_t i = world->def.always_parallel ? batch->thread_count : lane_count; i > 1; i--) {
         start_runner(batch);
