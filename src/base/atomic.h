@@ -127,11 +127,11 @@ static inline bool mi_runner_take(uint32_t *is_taken) {
 static inline void mi_runner_give(uint32_t *is_taken) {
     __atomic_store_n(is_taken, 0, __ATOMIC_RELEASE);
 }
-// How far a lane is taken: every value was true when it was written and stays so, whoever wrote last.
-static inline uint32_t mi_lane_next(const uint32_t *next) {
+// How far a strand is taken: every value was true when it was written and stays so, whoever wrote last.
+static inline uint32_t mi_strand_next(const uint32_t *next) {
     return __atomic_load_n(next, __ATOMIC_RELAXED);
 }
-static inline void mi_lane_set_next(uint32_t *next, uint32_t value) {
+static inline void mi_strand_set_next(uint32_t *next, uint32_t value) {
     __atomic_store_n(next, value, __ATOMIC_RELAXED);
 }
 

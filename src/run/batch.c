@@ -5,15 +5,15 @@
 // Systems that have never run, start functions, watched steps and systems that write what is observed are run one after
 // another, in the order of the plan; a batch is cut into ranges at those.
 //
-// Invariants: ranges ascend and do not overlap; a range's lanes are those of its steps in the plan that runs.
+// Invariants: ranges ascend and do not overlap; a range's strands are those of its steps in the plan that runs.
 #include "run/batch.h"
 
 #include "run/system.h"
 #include "world/query.h"
 
-// What lanes have to save. What they really save is measured as well.
+// What strands have to save. What they really save is measured as well.
 #define SAVED_NANOSECONDS_LEAST 10000u
-// How many runs there are at most from one making of lanes to the next.
+// How many runs there are at most from one making of strands to the next.
 #define RUNS_A_MAKING 64u
 
 static const mi_system *step_system(const mi_systems *systems, uint32_t index) {
@@ -39,7 +39,7 @@ static uint32_t range_end(const mi_systems *systems, uint32_t first, uint32_t ba
 
 static void drop_ranges(mi_batching *batching, mi_heap *heap, uint32_t kept) {
     while (batching->ranges.count > kept) {
-        mi_lanes_free(&batching->ranges.data[--batching->ranges.count].lanes, heap);
+        mi_strands_free(&batching->ranges.data[--batching->ranges.count].strands, heap);
     }
 }
 
@@ -64,24 +64,24 @@ static mi_batch_range *have_range(mi_systems *systems, uint32_t first, uint32_t 
     return &batching->ranges.data[at];
 }
 
-static bool make_lanes(mi_systems *systems, mi_batch_range *range) {
-    mi_lanes_room *room = &systems->batching.room;
+static bool make_strands(mi_systems *systems, mi_batch_range *range) {
+    mi_strands_room *room = &systems->batching.room;
     mi_heap *heap = &systems->world->heap;
-    if (!mi_lanes_begin(room, heap, range->end - range->first)) {
+    if (!mi_strands_begin(room, heap, range->end - range->first)) {
         return false;
     }
     for (uint32_t i = range->first; i < range->end; i++) {
         const bool runs = mi_step_runs(systems, &systems->plan.steps.data[i]);
         room->nodes.data[i - range->first].nanoseconds = runs ? step_system(systems, i)->usual_nanoseconds : 0;
     }
-    return mi_lanes_make(&range->lanes, room, heap, &systems->plan, range->first, range->end,
-                         (uint32_t)mica_jobs_thread_count(systems->world->jobs));
+    return mi_strands_make(&range->strands, room, heap, &systems->plan, range->first, range->end,
+                           (uint32_t)mica_jobs_thread_count(systems->world->jobs));
 }
 
-// A range with lanes, which are new if `anew` says so. NULL: out of memory.
-static mi_batch_range *have_lanes(mi_systems *systems, uint32_t first, uint32_t end, bool anew) {
+// A range with strands, which are new if `anew` says so. NULL: out of memory.
+static mi_batch_range *have_strands(mi_systems *systems, uint32_t first, uint32_t end, bool anew) {
     mi_batch_range *range = have_range(systems, first, end);
-    if (range == NULL || ((anew || range->lanes.order.count == 0) && !make_lanes(systems, range))) {
+    if (range == NULL || ((anew || range->strands.order.count == 0) && !make_strands(systems, range))) {
         drop_ranges(&systems->batching, &systems->world->heap, systems->batching.next_range);
         return NULL;
     }
@@ -104,9 +104,9 @@ static void run_side_by_side(mi_tick *tick, const mi_plan_batch *steps) {
     uint32_t first = steps->first;
     while (first < steps->end && tick->failure->code == MICA_OK) {
         const uint32_t end = range_end(systems, first, steps->end);
-        const mi_batch_range *range = end - first > 1 ? have_lanes(systems, first, end, false) : NULL;
+        const mi_batch_range *range = end - first > 1 ? have_strands(systems, first, end, false) : NULL;
         if (range != NULL) {
-            mi_batch_run_range(tick, first, end, &range->lanes);
+            mi_batch_run_range(tick, first, end, &range->strands);
             tick->count = mi_os_count();
             first = end;
         } else {
@@ -117,21 +117,21 @@ static void run_side_by_side(mi_tick *tick, const mi_plan_batch *steps) {
 
 // Whether it pays
 
-// Whether lanes are to be made anew before a run: ever more rarely as runs go on.
-static bool are_lanes_due(uint32_t run_count) {
+// Whether strands are to be made anew before a run: ever more rarely as runs go on.
+static bool are_strands_due(uint32_t run_count) {
     return (run_count & (run_count - 1)) == 0 || run_count % RUNS_A_MAKING == 0;
 }
 
-// Makes the lanes of a batch anew. Returns what they are expected to save.
-static uint64_t make_all_lanes(mi_systems *systems, const mi_plan_batch *steps) {
+// Makes the strands of a batch anew. Returns what they are expected to save.
+static uint64_t make_all_strands(mi_systems *systems, const mi_plan_batch *steps) {
     const uint32_t next_range = systems->batching.next_range;
     uint64_t saved = 0;
     uint32_t first = steps->first;
     while (first < steps->end) {
         const uint32_t end = range_end(systems, first, steps->end);
-        const mi_batch_range *range = end - first > 1 ? have_lanes(systems, first, end, true) : NULL;
-        if (range != NULL && range->lanes.total > range->lanes.length) {
-            saved += range->lanes.total - range->lanes.length;
+        const mi_batch_range *range = end - first > 1 ? have_strands(systems, first, end, true) : NULL;
+        if (range != NULL && range->strands.total > range->strands.length) {
+            saved += range->strands.total - range->strands.length;
         }
         first = end > first ? end : first + 1;
     }
@@ -139,17 +139,17 @@ static uint64_t make_all_lanes(mi_systems *systems, const mi_plan_batch *steps) 
     return saved;
 }
 
-// By what running the batch has taken, alone and side by side, and by what its lanes look like.
+// By what running the batch has taken, alone and side by side, and by what its strands look like.
 static bool batch_pays(mi_systems *systems, mi_batch_known *known, const mi_plan_batch *steps) {
     const bool is_asked = systems->world->def.always_parallel;
     const uint64_t thread_count = (uint64_t)mica_jobs_thread_count(systems->world->jobs);
     if (!is_asked && mi_cost_share(&known->cost, 1, thread_count).count < 2) {
         return false;
     }
-    if (are_lanes_due(known->run_count++)) {
-        known->lanes_save = make_all_lanes(systems, steps) >= SAVED_NANOSECONDS_LEAST;
+    if (are_strands_due(known->run_count++)) {
+        known->strands_save = make_all_strands(systems, steps) >= SAVED_NANOSECONDS_LEAST;
     }
-    return is_asked || known->lanes_save;
+    return is_asked || known->strands_save;
 }
 
 static bool have_batch_room(mi_systems *systems) {
@@ -209,7 +209,7 @@ void mi_batching_forget(mi_batching *batching, mi_heap *heap) {
 void mi_batching_free(mi_batching *batching, mi_heap *heap) {
     mi_batching_forget(batching, heap);
     mi_batch_free(&batching->batch, heap);
-    mi_lanes_room_free(&batching->room, heap);
+    mi_strands_room_free(&batching->room, heap);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &batching->ranges);
     MI_FREE(heap, MICA_MEMORY_SYSTEMS, &batching->known);
 }

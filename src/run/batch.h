@@ -7,23 +7,23 @@
 struct mi_systems;
 typedef struct mi_tick mi_tick;
 
-// Steps of a batch that may run side by side, in the lanes that were made for them last.
+// Steps of a batch that may run side by side, in the strands that were made for them last.
 typedef struct mi_batch_range {
     uint32_t first, end;
-    mi_lanes lanes;
+    mi_strands strands;
 } mi_batch_range;
 
 // What is known of running a batch.
 typedef struct mi_batch_known {
     mi_cost cost;
-    uint32_t run_count; // since when lanes are made
-    bool lanes_save;    // more than they cost, as far as they tell
+    uint32_t run_count; // since when strands are made
+    bool strands_save;  // more than they cost, as far as they tell
 } mi_batch_known;
 
 // What the batches of a plan are run with.
 typedef struct mi_batching {
     mi_batch batch;
-    mi_lanes_room room;
+    mi_strands_room room;
     MI_ARRAY(mi_batch_range) ranges; // ascending
     uint32_t next_range;             // in `ranges`: none before it is needed in this tick any more
     MI_ARRAY(mi_batch_known) known;  // by batch

@@ -3,7 +3,7 @@
 
 #include "base/jobs.h"
 #include "base/os.h"
-#include "run/lanes.h"
+#include "run/strands.h"
 
 struct mi_tick;
 struct mi_batch;
@@ -13,12 +13,12 @@ typedef struct mi_batch_step {
     _Alignas(MI_CACHE_LINE) uint64_t mark; // atomic: below the round of the batch, free; as it, taken; above, ended
 } mi_batch_step;
 
-// A lane while its range runs; one thread owns it, others look and may help.
-typedef struct mi_batch_lane {
-    _Alignas(MI_CACHE_LINE) uint32_t next; // atomic: in the lanes' `order`; all before it are taken
+// A strand while its range runs; one thread owns it, others look and may help.
+typedef struct mi_batch_strand {
+    _Alignas(MI_CACHE_LINE) uint32_t next; // atomic: in the strands' `order`; all before it are taken
     uint32_t end;
     bool is_used; // its owner's: by a runner
-} mi_batch_lane;
+} mi_batch_strand;
 
 // What brings a thread to run steps.
 typedef struct mi_runner {
@@ -38,24 +38,24 @@ typedef enum mi_main_runner {
 typedef struct mi_batch {
     const struct mi_tick *tick;
     mi_job_group group;
-    int32_t main_thread;           // the number of the thread that steps the world
-    uint32_t float_mode;           // of that thread, and so of all systems
-    uint32_t first, end;           // steps
-    const mi_lanes *lanes;         // of the range
-    uint64_t round;                // of this range: grows from one to the next
-    uint32_t next_main;            // in the lanes' `main`; the main thread's own
-    uint32_t failed;               // atomic: the first step that has failed; UINT32_MAX: none has
-    uint32_t runner_count;         // atomic: runners that were started and have not left
-    uint32_t main_runner;          // atomic: mi_main_runner
-    mi_runner main;                // for calling it
-    uint32_t thread_count;         // for which there is room
-    mi_runner *runners;            // as many
-    mi_batch_lane *lane_cursors;   // by lane
-    MI_ARRAY(mi_batch_step) steps; // by step of the plan
+    int32_t main_thread;             // the number of the thread that steps the world
+    uint32_t float_mode;             // of that thread, and so of all systems
+    uint32_t first, end;             // steps
+    const mi_strands *strands;       // of the range
+    uint64_t round;                  // of this range: grows from one to the next
+    uint32_t next_main;              // in the strands' `main`; the main thread's own
+    uint32_t failed;                 // atomic: the first step that has failed; UINT32_MAX: none has
+    uint32_t runner_count;           // atomic: runners that were started and have not left
+    uint32_t main_runner;            // atomic: mi_main_runner
+    mi_runner main;                  // for calling it
+    uint32_t thread_count;           // for which there is room
+    mi_runner *runners;              // as many
+    mi_batch_strand *strand_cursors; // by strand
+    MI_ARRAY(mi_batch_step) steps;   // by step of the plan
 } mi_batch;
 
 // Makes sure of room for a plan of so many steps on so many threads. False: out of memory. Sets no error.
 bool mi_batch_reserve(mi_batch *batch, mi_heap *heap, uint32_t step_count, uint32_t thread_count);
-// Runs the steps from `first` up to `end` in lanes that were made for them. None of them has to be run alone.
-void mi_batch_run_range(const struct mi_tick *tick, uint32_t first, uint32_t end, const mi_lanes *lanes);
+// Runs the steps from `first` up to `end` in strands that were made for them. None of them has to be run alone.
+void mi_batch_run_range(const struct mi_tick *tick, uint32_t first, uint32_t end, const mi_strands *strands);
 void mi_batch_free(mi_batch *batch, mi_heap *heap);

@@ -1170,7 +1170,7 @@ static void the_main_thread_runs_its_own_steps_before_what_follows(void **state)
     end(world);
 }
 
-// One of many systems takes far longer than it ever did: until all others have run, whose lane they stand in.
+// One of many systems takes far longer than it ever did: until all others have run, whose strand they stand in.
 enum { QUICK_COUNT = 60 };
 
 static uint64_t quick_run_count; // atomic

@@ -1,4 +1,4 @@
-// Lanes against ones worked out by hand, and random ones against what waits for what.
+// Strands against ones worked out by hand, and random ones against what waits for what.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,52 +6,53 @@
 
 #include <cmocka.h>
 
-#include "run/lanes.h"
+#include "run/strands.h"
 #include "run/touching_systems.h"
 #include "support/test_random.h"
 
-enum { LANES_MOST = 4, LONG = 1000000 };
+enum { STRANDS_MOST = 4, LONG = 1000000 };
 
-static mi_lanes lanes;
-static mi_lanes_room room;
+static mi_strands strands;
+static mi_strands_room room;
 
-static int tear_down_lanes(void **state) {
+static int tear_down_strands(void **state) {
     fixture *test = *state;
-    mi_lanes_free(&lanes, &test->heap);
-    mi_lanes_room_free(&room, &test->heap);
-    lanes = (mi_lanes){0};
-    room = (mi_lanes_room){0};
+    mi_strands_free(&strands, &test->heap);
+    mi_strands_room_free(&room, &test->heap);
+    strands = (mi_strands){0};
+    room = (mi_strands_room){0};
     return tear_down(state);
 }
 
-// Lanes for the steps of the plan from one on up to another.
-static bool deal_range(fixture *test, uint32_t first, uint32_t end, const uint64_t *nanoseconds, uint32_t lane_count) {
-    if (!mi_lanes_begin(&room, &test->heap, end - first)) {
+// Strands for the steps of the plan from one on up to another.
+static bool deal_range(fixture *test, uint32_t first, uint32_t end, const uint64_t *nanoseconds,
+                       uint32_t strand_count) {
+    if (!mi_strands_begin(&room, &test->heap, end - first)) {
         return false;
     }
     for (uint32_t i = 0; i < end - first; i++) {
         room.nodes.data[i].nanoseconds = nanoseconds[i];
     }
-    return mi_lanes_make(&lanes, &room, &test->heap, &test->plan, first, end, lane_count);
+    return mi_strands_make(&strands, &room, &test->heap, &test->plan, first, end, strand_count);
 }
 
-// Lanes for all systems, which are one batch.
-static void deal_out(fixture *test, const uint64_t *nanoseconds, uint32_t lane_count) {
+// Strands for all systems, which are one batch.
+static void deal_out(fixture *test, const uint64_t *nanoseconds, uint32_t strand_count) {
     make_all(test);
     assert_int_equal(test->plan.batches.count, 1);
-    assert_true(deal_range(test, 0, added.count, nanoseconds, lane_count));
+    assert_true(deal_range(test, 0, added.count, nanoseconds, strand_count));
 }
 
-// Each lane in brackets, with the numbers of its steps.
-static const char *lanes_line(void) {
+// Each strand in brackets, with the numbers of its steps.
+static const char *strands_line(void) {
     static char line[1024];
     size_t length = 0;
     uint32_t at = 0;
-    for (uint32_t lane = 0; lane < lanes.ends.count; lane++) {
+    for (uint32_t strand = 0; strand < strands.ends.count; strand++) {
         length += (size_t)snprintf(line + length, sizeof(line) - length, "[");
-        for (const uint32_t begin = at; at < lanes.ends.data[lane]; at++) {
+        for (const uint32_t begin = at; at < strands.ends.data[strand]; at++) {
             length += (size_t)snprintf(line + length, sizeof(line) - length, at == begin ? "%u" : " %u",
-                                       lanes.order.data[at]);
+                                       strands.order.data[at]);
         }
         length += (size_t)snprintf(line + length, sizeof(line) - length, "]");
     }
@@ -66,12 +67,12 @@ static void steps_that_wait_for_nobody_are_dealt_out_evenly(void **state) {
         nanoseconds[i] = LONG;
     }
     deal_out(test, nanoseconds, 2);
-    assert_string_equal(lanes_line(), "[0 2 4 6][1 3 5 7]");
-    assert_in_range(lanes.total, 8 * LONG, 8 * LONG + 1000);
-    assert_in_range(lanes.length, 4 * LONG, 4 * LONG + 10000);
+    assert_string_equal(strands_line(), "[0 2 4 6][1 3 5 7]");
+    assert_in_range(strands.total, 8 * LONG, 8 * LONG + 1000);
+    assert_in_range(strands.length, 4 * LONG, 4 * LONG + 10000);
 }
 
-static void a_chain_stays_in_its_lane(void **state) {
+static void a_chain_stays_in_its_strand(void **state) {
     fixture *test = *state;
     add_touching(test, "A");
     add_touching(test, "B");
@@ -79,7 +80,7 @@ static void a_chain_stays_in_its_lane(void **state) {
     add_touching(test, "B");
     add_touching(test, "A");
     deal_out(test, (const uint64_t[]){LONG, LONG, LONG, LONG, LONG}, 3);
-    assert_string_equal(lanes_line(), "[0 2 4][1 3][]");
+    assert_string_equal(strands_line(), "[0 2 4][1 3][]");
 }
 
 static void what_much_follows_from_comes_first(void **state) {
@@ -89,16 +90,16 @@ static void what_much_follows_from_comes_first(void **state) {
     add_touching(test, "A");
     add_touching(test, "A");
     deal_out(test, (const uint64_t[]){LONG, LONG, LONG, 2 * LONG}, 2);
-    assert_string_equal(lanes_line(), "[2 3][0 1]");
+    assert_string_equal(strands_line(), "[2 3][0 1]");
 }
 
-static void a_long_step_has_a_lane_to_itself(void **state) {
+static void a_long_step_has_a_strand_to_itself(void **state) {
     fixture *test = *state;
     for (uint32_t i = 0; i < 4; i++) {
         add_touching(test, "");
     }
     deal_out(test, (const uint64_t[]){LONG, LONG, LONG, 3 * LONG}, 2);
-    assert_string_equal(lanes_line(), "[3][0 1 2]");
+    assert_string_equal(strands_line(), "[3][0 1 2]");
 }
 
 static void little_work_wakes_nobody(void **state) {
@@ -107,21 +108,21 @@ static void little_work_wakes_nobody(void **state) {
         add_touching(test, "");
     }
     deal_out(test, (const uint64_t[]){300, 300, 300, 300}, 2);
-    assert_string_equal(lanes_line(), "[0 1 2 3][]");
-    assert_int_equal(lanes.length, lanes.total);
+    assert_string_equal(strands_line(), "[0 1 2 3][]");
+    assert_int_equal(strands.length, strands.total);
 }
 
-static void the_main_thread_has_the_first_lane_and_what_it_waits_for_comes_first(void **state) {
+static void the_main_thread_has_the_first_strand_and_what_it_waits_for_comes_first(void **state) {
     fixture *test = *state;
     add_touching(test, "A");
     add_touching(test, "B");
     add_touching(test, "b")->main_thread = true;
     add_touching(test, "")->main_thread = true;
     deal_out(test, (const uint64_t[]){9 * LONG, LONG, LONG, LONG}, 2);
-    assert_string_equal(lanes_line(), "[1 2 3][0]");
-    assert_int_equal(lanes.main.count, 2);
-    assert_int_equal(lanes.main.data[0], 2);
-    assert_int_equal(lanes.main.data[1], 3);
+    assert_string_equal(strands_line(), "[1 2 3][0]");
+    assert_int_equal(strands.main.count, 2);
+    assert_int_equal(strands.main.data[0], 2);
+    assert_int_equal(strands.main.data[1], 3);
 }
 
 static void a_range_knows_nothing_of_steps_outside_of_it(void **state) {
@@ -132,7 +133,7 @@ static void a_range_knows_nothing_of_steps_outside_of_it(void **state) {
     add_touching(test, "AB");
     make_all(test);
     assert_true(deal_range(test, 1, 3, (const uint64_t[]){LONG, LONG}, 2));
-    assert_string_equal(lanes_line(), "[1][2]");
+    assert_string_equal(strands_line(), "[1][2]");
 }
 
 static void a_failed_allocation_is_told(void **state) {
@@ -149,10 +150,10 @@ static void a_failed_allocation_is_told(void **state) {
             break;
         }
         assert_false(is_made);
-        mi_lanes_free(&lanes, &test->heap);
-        mi_lanes_room_free(&room, &test->heap);
+        mi_strands_free(&strands, &test->heap);
+        mi_strands_room_free(&room, &test->heap);
     }
-    assert_string_equal(lanes_line(), "[0 1][]");
+    assert_string_equal(strands_line(), "[0 1][]");
 }
 
 static bool has_ended_before(const fixture *test, const bool *ended, uint32_t step) {
@@ -165,21 +166,22 @@ static bool has_ended_before(const fixture *test, const bool *ended, uint32_t st
     return true;
 }
 
-// Goes along all lanes, each up to the first step that is not ready, until nothing moves. Returns how many steps ran.
-static uint32_t run_lanes(const fixture *test) {
+// Goes along all strands, each up to the first step that is not ready, until nothing moves. Returns how many steps ran.
+static uint32_t run_strands(const fixture *test) {
     bool ended[SYSTEMS_MOST] = {false};
-    uint32_t next[LANES_MOST];
+    uint32_t next[STRANDS_MOST];
     uint32_t count = 0;
-    for (uint32_t lane = 0; lane < lanes.ends.count; lane++) {
-        next[lane] = lane == 0 ? 0 : lanes.ends.data[lane - 1];
+    for (uint32_t strand = 0; strand < strands.ends.count; strand++) {
+        next[strand] = strand == 0 ? 0 : strands.ends.data[strand - 1];
     }
     for (bool has_moved = true; has_moved;) {
         has_moved = false;
-        for (uint32_t lane = 0; lane < lanes.ends.count; lane++) {
-            for (; next[lane] < lanes.ends.data[lane] && has_ended_before(test, ended, lanes.order.data[next[lane]]);
-                 next[lane]++) {
-                assert_false(ended[lanes.order.data[next[lane]]]);
-                ended[lanes.order.data[next[lane]]] = true;
+        for (uint32_t strand = 0; strand < strands.ends.count; strand++) {
+            for (; next[strand] < strands.ends.data[strand] &&
+                   has_ended_before(test, ended, strands.order.data[next[strand]]);
+                 next[strand]++) {
+                assert_false(ended[strands.order.data[next[strand]]]);
+                ended[strands.order.data[next[strand]]] = true;
                 has_moved = true;
                 count++;
             }
@@ -188,17 +190,17 @@ static uint32_t run_lanes(const fixture *test) {
     return count;
 }
 
-// What may make lanes longer than the longest chain of steps and what all of them take together: Graham's bound, with
-// what lanes add for handing over and waking up.
-static uint64_t bound_of(uint32_t lane_count) {
+// What may make strands longer than the longest chain of steps and what all of them take together: Graham's bound, with
+// what strands add for handing over and waking up.
+static uint64_t bound_of(uint32_t strand_count) {
     uint64_t longest = 0;
     for (uint32_t i = 0; i < room.nodes.count; i++) {
         longest = longest < room.nodes.data[i].tail ? room.nodes.data[i].tail : longest;
     }
-    return lanes.total / lane_count + longest + (uint64_t)room.nodes.count * 250 + 5000;
+    return strands.total / strand_count + longest + (uint64_t)room.nodes.count * 250 + 5000;
 }
 
-static void random_lanes_hold_every_step_once_and_never_stick(void **state) {
+static void random_strands_hold_every_step_once_and_never_stick(void **state) {
     fixture *test = *state;
     test_random numbers = {5};
     for (uint32_t round = 0; round < 500; round++) {
@@ -215,38 +217,38 @@ static void random_lanes_hold_every_step_once_and_never_stick(void **state) {
             add_touching(test, access)->main_thread = test_random_below(&numbers, 8) == 0;
             nanoseconds[i] = test_random_below(&numbers, 4) == 0 ? 0 : test_random_below(&numbers, 20000);
         }
-        const uint32_t lane_count = 1 + test_random_below(&numbers, LANES_MOST);
-        deal_out(test, nanoseconds, lane_count);
-        assert_int_equal(lanes.ends.count, lane_count);
-        assert_int_equal(lanes.ends.data[lane_count - 1], count);
-        assert_int_equal(run_lanes(test), count);
-        assert_true(lanes.length >= (lanes.total + lane_count - 1) / lane_count);
+        const uint32_t strand_count = 1 + test_random_below(&numbers, STRANDS_MOST);
+        deal_out(test, nanoseconds, strand_count);
+        assert_int_equal(strands.ends.count, strand_count);
+        assert_int_equal(strands.ends.data[strand_count - 1], count);
+        assert_int_equal(run_strands(test), count);
+        assert_true(strands.length >= (strands.total + strand_count - 1) / strand_count);
         uint32_t main_count = 0;
         for (uint32_t i = 0; i < count; i++) {
             if (added.systems[i].main_thread) {
-                assert_int_equal(lanes.main.data[main_count++], i);
-                assert_int_equal(room.nodes.data[i].lane, 0);
+                assert_int_equal(strands.main.data[main_count++], i);
+                assert_int_equal(room.nodes.data[i].strand, 0);
             }
         }
-        assert_int_equal(lanes.main.count, main_count);
+        assert_int_equal(strands.main.count, main_count);
         if (main_count == 0) {
-            assert_true(lanes.length <= bound_of(lane_count));
+            assert_true(strands.length <= bound_of(strand_count));
         }
     }
 }
 
 int main(void) {
-#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down_lanes)
+#define CASE(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down_strands)
     const struct CMUnitTest tests[] = {
         CASE(steps_that_wait_for_nobody_are_dealt_out_evenly),
-        CASE(a_chain_stays_in_its_lane),
+        CASE(a_chain_stays_in_its_strand),
         CASE(what_much_follows_from_comes_first),
-        CASE(a_long_step_has_a_lane_to_itself),
+        CASE(a_long_step_has_a_strand_to_itself),
         CASE(little_work_wakes_nobody),
-        CASE(the_main_thread_has_the_first_lane_and_what_it_waits_for_comes_first),
+        CASE(the_main_thread_has_the_first_strand_and_what_it_waits_for_comes_first),
         CASE(a_range_knows_nothing_of_steps_outside_of_it),
         CASE(a_failed_allocation_is_told),
-        CASE(random_lanes_hold_every_step_once_and_never_stick),
+        CASE(random_strands_hold_every_step_once_and_never_stick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
