@@ -43,26 +43,15 @@ static void drop_ranges(mi_batching *batching, mi_heap *heap, uint32_t kept) {
     }
 }
 
-// The place of the first range that ends behind a step.
-static uint32_t find_range(const mi_batching *batching, uint32_t step) {
-    uint32_t low = 0;
-    uint32_t high = batching->ranges.count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (batching->ranges.data[middle].end <= step) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 // What is kept of the range; what was kept of others that overlap with it is dropped. NULL: out of memory.
 static mi_batch_range *have_range(mi_systems *systems, uint32_t first, uint32_t end) {
     mi_batching *batching = &systems->batching;
     mi_heap *heap = &systems->world->heap;
-    const uint32_t at = find_range(batching, first);
+    uint32_t at = batching->next_range;
+    while (at < batching->ranges.count && batching->ranges.data[at].end <= first) {
+        at++;
+    }
+    batching->next_range = at;
     if (at < batching->ranges.count && batching->ranges.data[at].first == first &&
         batching->ranges.data[at].end == end) {
         return &batching->ranges.data[at];
@@ -86,14 +75,14 @@ static bool make_strands(mi_systems *systems, mi_batch_range *range) {
         room->nodes.data[i - range->first].nanoseconds = runs ? step_system(systems, i)->usual_nanoseconds : 0;
     }
     return mi_strands_make(&range->strands, room, heap, &systems->plan, range->first, range->end,
-                           systems->batching.batch.thread_count);
+                           (uint32_t)mica_jobs_thread_count(systems->world->jobs));
 }
 
 // A range with strands, which are new if `anew` says so. NULL: out of memory.
 static mi_batch_range *have_strands(mi_systems *systems, uint32_t first, uint32_t end, bool anew) {
     mi_batch_range *range = have_range(systems, first, end);
     if (range == NULL || ((anew || range->strands.order.count == 0) && !make_strands(systems, range))) {
-        drop_ranges(&systems->batching, &systems->world->heap, find_range(&systems->batching, first));
+        drop_ranges(&systems->batching, &systems->world->heap, systems->batching.next_range);
         return NULL;
     }
     return range;
@@ -135,6 +124,7 @@ static bool are_strands_due(uint32_t run_count) {
 
 // Makes the strands of a batch anew. Returns what they are expected to save.
 static uint64_t make_all_strands(mi_systems *systems, const mi_plan_batch *steps) {
+    const uint32_t next_range = systems->batching.next_range;
     uint64_t saved = 0;
     uint32_t first = steps->first;
     while (first < steps->end) {
@@ -145,13 +135,15 @@ static uint64_t make_all_strands(mi_systems *systems, const mi_plan_batch *steps
         }
         first = end > first ? end : first + 1;
     }
+    systems->batching.next_range = next_range;
     return saved;
 }
 
 // By what running the batch has taken, alone and side by side, and by what its strands look like.
 static bool batch_pays(mi_systems *systems, mi_batch_known *known, const mi_plan_batch *steps) {
     const bool is_asked = systems->world->def.always_parallel;
-    if (!is_asked && mi_cost_share(&known->cost, 1, systems->batching.batch.thread_count).count < 2) {
+    const uint64_t thread_count = (uint64_t)mica_jobs_thread_count(systems->world->jobs);
+    if (!is_asked && mi_cost_share(&known->cost, 1, thread_count).count < 2) {
         return false;
     }
     if (are_strands_due(known->run_count++)) {
@@ -197,12 +189,16 @@ void mi_batch_run(mi_tick *tick, uint32_t batch_number) {
     } else {
         run_in_order(tick, steps->first, steps->end);
     }
-    const uint64_t nanoseconds = mi_nanoseconds_between(systems, begin, tick->count);
+    const uint64_t nanoseconds = (uint64_t)((double)(tick->count - begin) * systems->count_nanoseconds);
     if (shared) {
-        mi_cost_note_shared(&known->cost, 1, systems->batching.batch.thread_count, nanoseconds);
+        mi_cost_note_shared(&known->cost, 1, (uint64_t)mica_jobs_thread_count(systems->world->jobs), nanoseconds);
     } else {
         mi_cost_note_alone(&known->cost, 1, nanoseconds);
     }
+}
+
+void mi_batching_begin_tick(mi_batching *batching) {
+    batching->next_range = 0;
 }
 
 void mi_batching_forget(mi_batching *batching, mi_heap *heap) {

@@ -25,12 +25,15 @@ typedef struct mi_batching {
     mi_batch batch;
     mi_strands_room room;
     MI_ARRAY(mi_batch_range) ranges; // ascending
+    uint32_t next_range;             // in `ranges`: none before it is needed in this tick any more
     MI_ARRAY(mi_batch_known) known;  // by batch
 } mi_batching;
 
 // Forgets what is known of a plan, as another one takes its place.
 void mi_batching_forget(mi_batching *batching, mi_heap *heap);
 void mi_batching_free(mi_batching *batching, mi_heap *heap);
+// No batch of the running tick has been run yet.
+void mi_batching_begin_tick(mi_batching *batching);
 
 // Runs a batch of the plan, up to a failure: side by side where that is faster. What it does is the same either way,
 // but that of the steps behind the first one that fails, in order of the plan, some may have run.

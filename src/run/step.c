@@ -110,7 +110,8 @@ static uint64_t usual_after(const mi_system *system) {
 }
 
 void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end) {
-    system->last_nanoseconds = mi_nanoseconds_between(systems, begin, end);
+    const int64_t count = (int64_t)(end - begin); // counts of two cores may differ by a little
+    system->last_nanoseconds = count > 0 ? (uint64_t)(int64_t)((double)count * systems->count_nanoseconds) : 0;
     system->total_nanoseconds += system->last_nanoseconds;
     system->usual_nanoseconds = usual_after(system);
     system->run_count++;
@@ -484,6 +485,7 @@ static void run_whole_plan(mi_systems *systems, float delta_seconds, mi_failure 
     begin_tick(&tick, systems, delta_seconds, failure);
     const uint64_t begin_count = tick.count;
     mi_turns_begin(systems, delta_seconds);
+    mi_batching_begin_tick(&systems->batching);
     run_plan(&tick);
     mi_requests_carry_out(systems, failure);
     if (MICA_UNLIKELY(systems->trace != NULL)) {

@@ -248,11 +248,6 @@ void mi_system_call(mi_system *system, mi_call call, mica_run *run);
 // Fills in what the runs of a tick share, and then makes it the run of a step of the plan.
 void mi_run_begin(mica_run *run, const mi_tick *tick);
 void mi_run_aim(mica_run *run, const mi_tick *tick, uint32_t index);
-// How long it was from one mi_os_count to another. Counts of two cores may differ by a little: 0 if the later one is
-// less.
-static inline uint64_t mi_nanoseconds_between(const mi_systems *systems, uint64_t begin, uint64_t end) {
-    return end > begin ? (uint64_t)(int64_t)((double)(int64_t)(end - begin) * systems->count_nanoseconds) : 0;
-}
 // Counts a run that took from one mi_os_count to another.
 void mi_system_note_run(const mi_systems *systems, mi_system *system, uint64_t begin, uint64_t end);
 // Runs a step that is a system, if it runs in this tick, on this thread and with the world to itself.

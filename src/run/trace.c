@@ -106,6 +106,11 @@ mica_result mica_trace_end(mica_world *world) {
     return MICA_OK;
 }
 
+// Of counts of two cores, a later one may be lower by a little.
+static uint64_t nanoseconds_between(const mi_systems *systems, uint64_t begin, uint64_t end) {
+    return end > begin ? (uint64_t)((double)(end - begin) * systems->count_nanoseconds) : 0;
+}
+
 static const char *name_of_system(const mi_systems *systems, uint32_t id) {
     uint32_t low = 0;
     uint32_t high = systems->all.count;
@@ -141,8 +146,8 @@ int64_t mica_trace_take(mica_world *world, mica_trace_function function, void *u
                                             .system = name_of_system(systems, record->system_id),
                                             .tick = record->tick,
                                             .begin_nanoseconds =
-                                                mi_nanoseconds_between(systems, trace->first_count, record->begin),
-                                            .nanoseconds = mi_nanoseconds_between(systems, record->begin, record->end),
+                                                nanoseconds_between(systems, trace->first_count, record->begin),
+                                            .nanoseconds = nanoseconds_between(systems, record->begin, record->end),
                                             .span_count = record->span_count,
                                             .entity_count = record->entity_count,
                                             .hardware = mi_hardware_counts(record->hardware)};
